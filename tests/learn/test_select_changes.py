@@ -228,12 +228,29 @@ def test_a_correction_of_something_never_said_leaves_nothing(said: str) -> None:
 
 def test_what_may_have_changed_stays_and_the_newer_words_say_so() -> None:
     old = "The kiosk closes at 6 on Mondays, and a cone is 2 euros."
-    first, second = remembered(
-        [old], ["the kiosk is open until 8 on Mondays since my cousin joined"]
-    )
+    first, second = remembered([old], ["we stay open longer since my cousin joined, 8 on mondays"])
     changed = "The kiosk closes at 6 on Mondays"
     assert (first.content, second.detail) == (old, f"Perhaps no longer: {changed}")
     assert not second.replaces
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "The kiosk closes at 6 on Mondays, and a cone is 2 euros.",
+            "the kiosk is open until 8 on Mondays since my cousin joined",
+        ),
+        (
+            "The pump is from 2011, a Kestrel, and it has 40 metres of hose.",
+            "I looked at the plate and it turns out the pump is from 2006.",
+        ),
+    ],
+)
+def test_of_several_things_one_is_replaced_and_the_rest_kept(old: str, new: str) -> None:
+    [now] = remembered([old], [new])
+    assert (now.content, now.detail) == (new, f"In part no longer: {old}")
+    assert now.replaces
 
 
 def test_what_is_taken_back_by_name_is_replaced_whatever_else_was_said() -> None:

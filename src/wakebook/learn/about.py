@@ -26,7 +26,7 @@ from wakebook.base.cache import FOLDER
 from wakebook.base.decode import decode
 from wakebook.base.home import Home
 from wakebook.learn.phrases import Phrases, pattern
-from wakebook.log.entry import WAS, Entry
+from wakebook.log.entry import PARTLY, WAS, Entry
 from wakebook.log.subjects import Registry
 
 KEPT = f"{FOLDER}/about.json"
@@ -172,9 +172,9 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
 def _was(entry: Entry) -> Entry | None:
     """What an entry replaces, as if that had been said where it stands."""
     first = entry.detail.partition("\n")[0]
-    if entry.type != "fact" or not first.startswith(WAS):
+    if entry.type != "fact" or not first.startswith((WAS, PARTLY)):
         return None
-    return entry.with_(content=first.removeprefix(WAS), detail="", subject="")
+    return entry.with_(content=first.partition(": ")[2], detail="", subject="")
 
 
 def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:

@@ -38,9 +38,11 @@ ID = re.compile(r"[A-Za-z0-9_-]{12}")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 WAS = "Was: "  # in an entry's detail, before the words that it replaces
+PARTLY = "In part no longer: "  # or replaces in part
 DOUBTS = "Perhaps no longer: "  # there, before words that it may have changed
 _PAST = re.compile(
-    rf"(?:(?:;| —) |^)(?:{WAS}|{DOUBTS}).*?(?= \((?:since )?\[\[[^\]\n]*\]\]\)$|$)", re.MULTILINE
+    rf"(?:(?:;| —) |^)(?:{WAS}|{PARTLY}|{DOUBTS}).*?(?= \((?:since )?\[\[[^\]\n]*\]\]\)$|$)",
+    re.MULTILINE,
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -97,14 +99,18 @@ def present(text: str) -> str:
 
 def news_first(content: str, detail: str) -> str:
     """The words of an entry. A correction that stands behind what it corrects, because it says too
-    little alone, comes first: "she's on Thursdays now (was: Greta fires on Tuesdays)"."""
-    old = detail.partition("\n")[0].removeprefix(WAS) if detail.startswith(WAS) else ""
+    little alone, comes first: "she's on Thursdays now (was: Greta fires on Tuesdays)". One that
+    replaces a part of what it corrects comes with the rest."""
+    first = detail.partition("\n")[0]
+    if first.startswith(PARTLY) and content:
+        return f"{content} ({PARTLY[0].lower()}{first[1:].rstrip(' .')})"
+    old = first.removeprefix(WAS) if first.startswith(WAS) else ""
     before, behind, news = content.partition(f"{old} " if old else "\0")
     return f"{before}{news} (was: {old.rstrip(' .')})" if behind else content
 
 
 def has_past(text: str) -> bool:
-    return WAS in text or DOUBTS in text
+    return any(one in text for one in (WAS, PARTLY, DOUBTS))
 
 
 def doubts(detail: str) -> list[str]:

@@ -53,6 +53,7 @@ NEAR = 0.18  # less near than this, and without a word in common, it replaces no
 STRANGE = 0.8  # ... unless that is as likely as this
 DOUBTED = 0.4  # likely enough to be told beside what it may have changed ...
 PERHAPS = 0.25  # ... of an earlier conversation, if it sounds so to the judge
+SURELY = 0.8  # ... and to be replaced, if it says something else besides
 WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
@@ -64,7 +65,8 @@ _MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 class Change(NamedTuple):
     target: Known
     elliptic: bool  # the sentence cannot be understood without what it corrects
-    wholly: bool = True  # nothing of the target holds; else both stand, and one unsettles the other
+    wholly: bool = True  # nothing of the target holds
+    surely: bool = True  # something does not; else both stand, and one unsettles the other
     doubted: tuple[Known, ...] = ()  # what it may have changed besides
 
 
@@ -100,10 +102,11 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
         wholly = not _lists(target.content) and (named or not _several(target.content))
-        return Change(target, elliptic(text, target), wholly, others)
+        surely = wholly or may >= SURELY
+        return Change(target, elliptic(text, target), wholly, surely, others)
     if bare(text) and (repeated := _repeated(text, ledger, place.around.agent[-800:])):
         return Change(repeated, elliptic=True)
-    return Change(doubted[0], False, False, tuple(doubted[1:])) if doubted else None
+    return Change(doubted[0], False, False, False, tuple(doubted[1:])) if doubted else None
 
 
 def _about(text: str, known: Known, seen: dict[str, float]) -> bool:

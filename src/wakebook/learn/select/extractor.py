@@ -48,7 +48,7 @@ from wakebook.learn.select.speech import (
 )
 from wakebook.learn.select.worth import for_later, idle, worthy
 from wakebook.learn.subject import subject
-from wakebook.log.entry import DOUBTS, WAS, Entry, derived_id
+from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry, derived_id
 
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
@@ -258,7 +258,7 @@ class _Reader:
         around = Around(agent, message.text, worth)
         place = Place(self._here, self._beside, self._scene.project, around)
         change = self._decide(text, self._ledger, place)
-        if change and not kind.wanted and idle(text, change.wholly):
+        if change and not kind.wanted and idle(text, change.surely):
             change = None  # "now make the worker stop on a signal", "that's me for today"
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
@@ -361,9 +361,10 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
         return _Pending(kind, whole, detail, (old.id,), old.subject, old.heard)
     if not fits(text):
         return None
-    said = old.content if change.wholly else unsettled(old.content, text)
-    detail = f"{WAS if change.wholly else DOUBTS}{said}\n{others}".strip()
-    gone = (old.id,) if change.wholly else ()
+    said = old.content if change.surely else unsettled(old.content, text)
+    how = WAS if change.wholly else PARTLY if change.surely else DOUBTS
+    detail = f"{how}{said}\n{others}".strip()
+    gone = (old.id,) if change.surely else ()
     return _Pending(kind, text, detail, gone, old.subject, old.heard)
 
 
