@@ -221,7 +221,8 @@ class Stale:
         found: dict[str, Utterance] = {}
         for number in set(self._cued[-RECENT:]).union(*near):
             one, _ = self._said[number]
-            if not _after(one, sentence) or _beside(one.text, sentence.text):
+            both = not (one.talk or sentence.talk)  # are entries: judged when the later was learned
+            if both or not _after(one, sentence) or _beside(one.text, sentence.text):
                 continue
             change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
             if not change or _hardly(f"{one.before} {one.text}".strip(), sentence.text):
