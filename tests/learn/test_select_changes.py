@@ -395,3 +395,51 @@ def test_a_request_leaves_what_was_said_as_it_is() -> None:
     talk = ["Our standup is at 9:15.", ">Noted.", "Put it on the team page, please.", ">Done."]
     kept = extract(*talk, "Good.", scene=Scene(project="a"))
     assert [draft.content for draft in kept] == ["Our standup is at 9:15."]
+
+
+# --- said again -------------------------------------------------------------------------------
+RULE = "We always ship on Fridays, never on Mondays."
+
+
+@pytest.mark.parametrize("again", ["and we always ship on Fridays", RULE.lower()])
+def test_what_has_none_but_clauses_of_what_is_known_is_not_kept_again(again: str) -> None:
+    assert [it.content for it in remembered([RULE], [again])] == [RULE]
+    assert len(remembered([RULE], ["We always ship on Fridays, never by train."])) == 2
+
+
+def test_what_is_said_in_two_projects_is_kept_for_both_unless_it_is_about_the_user() -> None:
+    here, user = "We indent with tabs in this repo.", "I'm allergic to peanuts."
+    others = [structs.replace(known(it[:6], "fact", it), project="/a") for it in (here, user)]
+    for project, kept in (("/a", []), ("/b", [here])):
+        scene = Scene(current=others, project=project)
+        assert [it.content for it in extract(here, user, scene=scene)] == kept
+
+
+def test_a_reminder_casts_no_doubt_on_what_it_repeats() -> None:
+    old = "I'm deaf in my left ear and can't do phone calls."
+    new = "reminder, I'm deaf in my left ear, the beep in the cli is no use for me."
+    assert [it.detail for it in remembered([old], [new])] == ["", ""]
+
+
+def test_a_request_that_tells_something_can_change_what_is_known() -> None:
+    old, new = "My advisor is Professor Lindqvist.", "send it to Dr Amari, she advises me now"
+    assert any("Lindqvist" in it.detail for it in remembered([old], [new]))
+    assert not any(it.detail for it in remembered([old], ["send it to Dr Amari, and print it"]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "Die Glocke hat einen Riss und ist auf 440 Hertz gestimmt.",
+            "der Gießer war da und hat gemessen, die Stimmung liegt bei 438 Hertz",
+        ),
+        (
+            "Le four est dans la cave et il monte à 900 degrés.",
+            "l'électricien est venu et il a mesuré, le four monte à 850 degrés",
+        ),
+    ],
+)
+def test_small_words_of_other_languages_keep_no_two_things_apart(old: str, new: str) -> None:
+    number = "440" if "440" in old else "900"
+    assert number in remembered([old], [new])[-1].detail

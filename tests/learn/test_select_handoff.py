@@ -138,6 +138,7 @@ def test_a_session_without_work_leaves_none(said: tuple[str, ...]) -> None:
         "Noted: Rosa, left half, 120. One question remains, the power.",
         "The limit is in kiln.toml, 580 by default.",
         "In einkauf.md steht jetzt Bartz.",
+        "In Flyer und Plakat geändert. Es fehlt noch das Foto vom Prospekt.",
     ],
 )
 def test_where_work_stands_is_handed_on(report: str) -> None:

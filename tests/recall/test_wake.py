@@ -210,6 +210,16 @@ def test_what_is_said_once_more_is_told_once() -> None:
     assert said.fresh(entries, lambda one: one.content) == [texts[1]]
 
 
+def test_what_a_request_repeats_is_told_once(memory: Memory, projects: Path) -> None:
+    Claude(projects).user("The organ in our church has 34 stops and two manuals.").agent("Noted.")
+    memory.catch_up(closing=True)
+    claude = Claude(projects, "5e551012-0000-4000-8000-000000000002").pause(days=3)
+    claude.user("the same sentence for the website: the organ has 34 stops").agent("It's there.")
+    memory.catch_up(closing=True)
+    start = memory.turns.start(cwd="/home/mira/tidepool").text
+    assert start.count("34 stops") == 1
+
+
 def test_a_start_looks_no_further_than_it_tells() -> None:
     """Whether an entry still holds takes its time, and there may be thousands."""
     now = datetime(2026, 11, 9, tzinfo=UTC)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from wakebook.base import clock
 from wakebook.base.words import terms
 from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.select.said import bare_clauses
 from wakebook.learn.select.speech import fiction, hosted
 from wakebook.log.entry import present
 from wakebook.log.query import Query
@@ -410,9 +411,13 @@ class _Choice:
         return text if kept == parts else " ".join(kept)
 
     def _told(self, part: str) -> bool:
-        """Whether a sentence of a turn was told, as it is or as a fact in other words."""
-        said = terms(part)
-        return self._seen.has(part) or any(says(one, said) for one in self._facts)
+        """Whether a sentence of a turn was told, as it is or as a fact in other words, or has none
+        but clauses of one: "for the poster too: the organ has 34 stops"."""
+        said, clauses = terms(part), list(map(terms, bare_clauses(part)))
+        within = len(frozenset().union(*clauses)) > TERMS
+        return self._seen.has(part) or any(
+            says(one, said) or (within and all(it <= one for it in clauses)) for one in self._facts
+        )
 
     def _taken(self, line: Told) -> bool:
         size = line.tokens

@@ -31,7 +31,7 @@ from wakebook.capture.transcript import one_line
 from wakebook.learn.about import FIRST, OWN, Weights, about, forms, lost, own, vague
 from wakebook.learn.extract import RULES
 from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select.said import bare_clauses, clauses_of, usual
+from wakebook.learn.select.said import DIGIT, bare_clauses, clauses_of, usual
 from wakebook.log.chains import Chains
 from wakebook.log.entry import DOUBTS, RETRACTED, Entry, doubts, news_first, present
 from wakebook.log.subjects import Registry
@@ -435,6 +435,15 @@ class _Said:
             for said in self._told
         )
 
+    def _again(self, text: str) -> bool:
+        """Whether its first clause was told, or one beside which the others say little."""
+        parts = bare_clauses(text)
+        for number, terms in enumerate(map(words.terms, parts)):
+            others = " ".join(parts[:number] + parts[number + 1 :]) if number else ""
+            if len(terms) > AGAIN and any(terms <= one for one in self._told):
+                return not DIGIT.search(others) and len(words.terms(others)) < 2 * len(terms)
+        return False
+
     def _knows(self, text: str) -> bool:
         return self._has(text, words.terms(text))
 
@@ -458,9 +467,7 @@ class _Said:
         found: list[str] = []
         for text, line in self._state.lately():
             terms = words.terms(unmarked(text))
-            first = words.terms(clauses_of(unmarked(text))[0])
-            again = len(first) > AGAIN and any(first <= one for one in self._told)
-            if not again and not self._has(text, terms):
+            if not self._again(unmarked(text)) and not self._has(text, terms):
                 line = once(line, self._knows)
                 found.append(line)
                 self._told += [terms, words.terms(line)]

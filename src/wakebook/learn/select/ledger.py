@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from wakebook.base import words
 from wakebook.learn.about import everywhere
 from wakebook.learn.extract import Draft, Heard
-from wakebook.learn.select.said import vector
+from wakebook.learn.select.said import bare_clauses, read, vector
 from wakebook.log.entry import Entry, Status, Type
 
 _POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
@@ -53,17 +53,17 @@ class Ledger:
         self._rows: Any = None  # a vector for each of these
 
     def holds(self, draft: Draft) -> bool:
-        """Whether something of its type says nearly the same already."""
+        """Whether something of its type says nearly the same already, here or by "I"."""
         terms = words.terms(draft.content)
         few = sorted(terms, key=self.rarity)[-1 - int(len(terms) * (1 - SAME)) :]
+        few += sorted(words.terms(" ".join(bare_clauses(draft.content))), key=self.rarity)[-1:]
         for known in self.near(frozenset(few)):  # what is nearly the same has one of these
             if known.heard or known.type != draft.type or known.status != draft.status:
                 continue
-            if known.content == draft.content:
-                return True
-            same = words.alike(terms, known.terms) >= SAME and known.id not in draft.replaces
-            if same and _points(draft.content) == _points(known.content):
-                return True  # another number or a "not" would say something else
+            if known.id not in draft.replaces and _within(draft.content, terms, known):
+                here = not self.project or known.project in ("", self.project)
+                if here or read(draft.content).person == "i":
+                    return True
         return False
 
     def add(self, draft: Draft) -> None:
@@ -181,6 +181,20 @@ class Ledger:
 def _message(item: Entry | Draft) -> tuple[object, ...]:
     """What is the same for all that a message has said."""
     return (item.transcript, item.evidence) if isinstance(item, Entry) else (item.source,)
+
+
+def _within(text: str, terms: frozenset[str], known: Known) -> bool:
+    """Whether a sentence is nearly the same as what is known, or has none but clauses of it, all or
+    some of their words. Another number or a "not" would say something else."""
+    if words.alike(terms, known.terms) >= SAME and _points(text) == _points(known.content):
+        return True
+    ours, theirs = (bare_clauses(one.lower()) for one in (text, known.content))
+    return len(terms) > 1 and all(any(_shortened(a, b) for b in theirs) for a in ours)
+
+
+def _shortened(text: str, whole: str) -> bool:
+    rest = iter(whole.split())
+    return _points(text) == _points(whole) and all(word in rest for word in text.split())
 
 
 def _points(text: str) -> list[str]:

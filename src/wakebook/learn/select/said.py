@@ -13,7 +13,7 @@ import msgspec
 
 from wakebook.base import words
 from wakebook.base.decode import decode
-from wakebook.learn.phrases import cues, lower
+from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.models.builtin import Builtin
 
 KINDS = ("number", "day", "name", "degree")
@@ -245,9 +245,10 @@ class Said:
         last = ""
         for word in _WORD.findall(self.low):
             term = next(iter(words.terms(word)), "")
+            term = "" if term in usual() else term
             if term and last and not {term, last} & self._own:
                 found[term] = last
-            last = "" if term in usual() else term
+            last = term
         return found
 
     @cached_property
@@ -278,8 +279,11 @@ def clauses_of(sentence: str) -> list[str]:
 
 
 def bare_clauses(sentence: str) -> list[str]:
-    """Its clauses, without what announces them: "quick thing before we start: ..."."""
-    return [it.rpartition(": ")[2] for it in clauses_of(sentence)]
+    """Its clauses, without what announces them ("quick thing before we start: ...") and without "as
+    I said"."""
+    again = pattern(cues.REPEATS)
+    found = (again.sub("", it.rpartition(": ")[2]).strip(" .,:;") for it in clauses_of(sentence))
+    return list(filter(None, found))
 
 
 def different(ours: Values, theirs: Values) -> set[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from wakebook.learn.about import lasts, own
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import chance, read, vector, weights
+from wakebook.learn.select.said import chance, clauses_of, read, vector, weights
 from wakebook.learn.select.speech import Sentence, requests
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -23,6 +23,7 @@ _VECTOR = "vector"
 _STARTS = 3  # words at the beginning that are features of their own
 OF_USER = 0.62  # this likely about the user, a sentence is kept however it scores ...
 LASTS = 0.86  # ... or of something that is worked on, and lasting
+STATED = 0.5  # ... beside a request: "write to Dr Montt, she runs the desk"
 TALK = 0.1  # less likely to last than this, a sentence is talk
 _LENGTHS = (4, 7, 11, 16, 22, 30, 40)
 
@@ -131,6 +132,8 @@ def idle(text: str, wholly: bool) -> bool:
     said = read(text)
     yes = lower(cues.YES).match(said.low)
     asks = requests(said.low) or bool(yes and requests(said.low[yes.end() :].lstrip(" ,.!")))
+    beside = [it for it in clauses_of(text)[1:] if not requests(it.lower())]
+    asks = asks and not any(lasts(it) >= STATED or read(it).change for it in beside)
     if lasts(text) < TALK and not said.change:
         return True
     adds = lower(cues.ADDS).match(said.low, said.lead) is not None
