@@ -11,6 +11,7 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.phrases import cues, lower, pattern
+from wakebook.learn.select.said import different, read
 from wakebook.learn.select.speech import hosted, plain, quoted, requests, sentences, split
 
 HEADLINE = 200
@@ -118,6 +119,8 @@ def _report(agents: Sequence[Message]) -> str:
     ends = [plain(one.report or one.text) for one in agents[-LOOKED:]]
     ends = [text for text in ends if text]
     said = [text for text in ends if len(text) >= BRIEF or _tells(text)]
+    after = ends[ends.index(said[-1]) + 1 :] if said else []
+    said += [text for text in after if _counts_anew(text, said[-1])]
     ends = said or [text for text in ends[-1:] if len(text.split()) > 2]  # not "Nice."
     if not ends:
         return ""
@@ -127,6 +130,12 @@ def _report(agents: Sequence[Message]) -> str:
         if longer:
             return _end(longer[-1], REPORT - len(last) - 1) + "\n" + last
     return _end(last, REPORT)
+
+
+def _counts_anew(text: str, report: str) -> bool:
+    """Whether it has another number for the same: "71 boats, six heats" after "17 boats"."""
+    new, old = read(text), read(report)
+    return bool(new.units & old.units) and "number" in different(new.values, old.values)
 
 
 def _end(text: str, limit: int) -> str:
