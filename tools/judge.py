@@ -433,6 +433,7 @@ def arguments() -> argparse.Namespace:
     add("--tokens", type=int, default=1400, help="word pieces a step (default %(default)s)")
     add("--further", action="store_true", help="begin with the judge that is there")
     add("--mix", type=float, default=0.7, help="of the new one, beside that (default %(default)s)")
+    add("--sharper", type=float, default=1.0, help="times as sure as it is (default %(default)s)")
     add("--wrong", type=int, default=40)
     add("--threads", type=int, default=2)
     add("--seed", type=int, default=2)
@@ -460,6 +461,9 @@ def main() -> None:
     if options.further:
         now = model.state_dict().items()
         model.load_state_dict({n: before[n].lerp(it, options.mix) for n, it in now})
+    with torch.no_grad():
+        model.end.weight *= options.sharper
+        model.end.bias *= options.sharper
     write(model, len(options.layers))
     for name, test in tests():
         began = time.process_time()
