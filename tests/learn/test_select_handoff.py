@@ -138,6 +138,8 @@ def test_a_session_without_work_leaves_none(said: tuple[str, ...]) -> None:
         "Noted: Rosa, left half, 120. One question remains, the power.",
         "The limit is in kiln.toml, 580 by default.",
         "In einkauf.md steht jetzt Bartz.",
+        "Puesto en la página de envíos. Falta el texto en inglés.",
+        "It is test_skew: it reads the real clock. I froze the time; 50 runs, 50 green.",
         "In Flyer und Plakat geändert. Es fehlt noch das Foto vom Prospekt.",
     ],
 )

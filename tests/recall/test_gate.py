@@ -51,6 +51,8 @@ def found(memory: Memory, message: str) -> str:
         "what is 12 * 48?",
         "wie viele einwohner hat eigentlich graz",
         "how many hours are there in 12 days?",
+        "how many grams are 40 ounces?",
+        "good evening, how was your monday?",
         "what is the capital of Norway?",
         "what is a ferry?",
         "explain how DPD makes money",
@@ -198,6 +200,9 @@ def test_what_is_done_is_no_answer_to_what_is_left(memory: Memory, projects: Pat
         ("I worked at the harbour until 25 October.", False),
         ("The fair is on 25 October.", False),
         ("It holds until 31 February.", False),
+        ("on the 2nd I have to load the van", True),
+        ("on the 30th someone has to stamp the papers", True),
+        ("The rent is due on the 2nd.", False),
     ],
 )
 def test_what_held_until_a_day_is_over_after_it(text: str, is_over: bool) -> None:

@@ -27,6 +27,15 @@ def test_a_sentence_with_a_lost_value_is_stale() -> None:
     assert corrected(pair, "The shop shows 14 euros.", 50)
 
 
+def test_an_assumption_that_the_user_denies_no_longer_holds() -> None:
+    stale = Stale([])
+    stale.learn([Utterance("no, our carrier takes 20 kg at most", 200, "talk", 3)])
+    assumed = Utterance("I took the usual limit of 31.5 kg per parcel.", 100, "talk", 2, True)
+    found = stale.correction(assumed)
+    assert found and found.text.startswith("no, our carrier")
+    assert stale.correction(assumed._replace(text="It has 12 tests.")) is None
+
+
 def judged(old: str, new: str, soon: bool = False) -> str:
     """What becomes of an old sentence: gone, partly, or stands."""
     stale = Stale([])

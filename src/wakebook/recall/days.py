@@ -68,6 +68,8 @@ _UNTIL = re.compile(  # "until the fair on 25 October", "bis zum 3. Mai", "until
     rf"|(?P<weekday>{'|'.join(_WEEKDAYS)}))\b",
     re.IGNORECASE,
 )
+_ON_THE = re.compile(r"\b(?:on|by) the (?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of)", re.IGNORECASE)
+_TO_DO = re.compile(r"\b(?:(?:have|has|need|needs) to|must|will)\b|['’]ll\b", re.IGNORECASE)
 _PUT_IN = re.compile(r" \(\d{1,2} [A-Z][a-z]+ \d{4}\)")
 
 
@@ -94,7 +96,16 @@ def over(text: str, said: date, today: date) -> bool:
         if not _WAS.search(text, 0, match.start()):
             last = _last(match, said)
             return last is not None and last < today
-    return False
+    on_the = _ON_THE.search(text)
+    if not on_the or not _TO_DO.search(text):  # "the rent is due on the 2nd" holds every month
+        return False
+    return _next(int(on_the["day"]), said) < today
+
+
+def _next(number: int, said: date) -> date:
+    """The next day of a month with that number."""
+    days = (said + timedelta(ahead) for ahead in range(62))
+    return next((day for day in days if day.day == number), said)
 
 
 def _last(match: re.Match[str], said: date) -> date | None:

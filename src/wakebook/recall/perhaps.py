@@ -78,6 +78,7 @@ _BARE = re.compile(rf"(?:{_MEANT}[,.! ]+)+(?P<first>.+)|(?P<last>.+?)[,. ]+{_MEA
 NO = re.compile(
     r"(?:\w+[,!]? )?(?:no+|nope|nah|nein|non)[, ]+(?:the |der |die |das |el |la |le )?\S*\d"
 )
+_DENIES = re.compile(r"(?:no|nope|nah|nein|nee|non)[,.!] ")
 _VALUES = re.compile(r"\S*\d\S*|[^\W\d_]+day\b")
 
 
@@ -377,6 +378,11 @@ def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:
         return again or "day" in other or bool(other and (not left[0] or len(shared) >= least))
     moved = len(shared) > FRAME and "day" in other and "name" not in other
     return (moved and bool(old.dates)) or (again and _same_frame(new, old, shared, left))
+
+
+def denies(new: Sentence, old: Sentence) -> bool:
+    """Whether an answer gives another number: "no, 20 kg at most"."""
+    return _DENIES.match(new.low) is not None and _recounted(new, old)
 
 
 def _recounted(new: Sentence, old: Sentence) -> bool:

@@ -394,6 +394,7 @@ class _Choice:
             for part, then in zip(parts, [*parts[1:], ""], strict=False)
             if not self._told(part) and not _asks(part) and not takes_back(then, part)
         ]
+        kept = [part for part in kept if not pattern(cues.ONCE).search(part)]
         if passage.row.speaker == "agent":
             wanted = () if refused(passage, self._around.after) else kept
             kept = [part.removeprefix("> ") for part in wanted if not on_the_way(part)]

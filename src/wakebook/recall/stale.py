@@ -42,6 +42,7 @@ from wakebook.recall.perhaps import (
     FRAME,
     NO,
     changed,
+    denies,
     done,
     items,
     leaves,
@@ -248,6 +249,9 @@ class Stale:
             if not _after(one, sentence) or (found and _when(one) < _when(found)):
                 continue
             how = "near" if number in near else "agent" if sentence.agent else ""
+            answers = one.talk == sentence.talk and _soon(one, sentence, 1)
+            if sentence.agent and answers and denies(new, old):
+                return one
             if not outdates(new, old, how) or _beside(one.text, sentence.text):
                 continue
             found = one if how == "near" or speaks(new, old) else found
@@ -456,8 +460,8 @@ def _when(one: Utterance) -> tuple[int, int, str]:
     return one.at, one.turn, one.text
 
 
-def _soon(one: Utterance, other: Utterance) -> bool:
-    return 0 < one.turn - other.turn <= SOON
+def _soon(one: Utterance, other: Utterance, turns: int = SOON) -> bool:
+    return 0 < one.turn - other.turn <= turns
 
 
 def _parts(text: str) -> set[str]:
