@@ -397,6 +397,15 @@ def test_a_request_leaves_what_was_said_as_it_is() -> None:
     assert [draft.content for draft in kept] == ["Our standup is at 9:15."]
 
 
+def test_what_happened_once_replaces_nothing_else_that_happened() -> None:
+    old = "I ordered the lamp on the 15th of April and it arrived on the 20th."
+    new = "I went to Norway before, from April 15th to 22nd, and I loved the fjords."
+    assert not any(it.replaces or it.detail for it in remembered([old], [new]))
+    assert not any(
+        it.detail for it in remembered(["wedding is sept 19"], ["the nurse comes weds at 10."])
+    )
+
+
 # --- said again -------------------------------------------------------------------------------
 RULE = "We always ship on Fridays, never on Mondays."
 

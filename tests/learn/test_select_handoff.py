@@ -149,9 +149,14 @@ def test_where_work_stands_is_handed_on(report: str) -> None:
 
 
 def test_a_number_that_was_corrected_is_not_handed_on() -> None:
-    said = ("the regatta has 17 boats, make the start list", ">Wrote start.csv with 17 boats.")
-    said += ("hm, i misread the mail: 71 boats", ">71 boats, six heats.", "perfect")
-    assert lines(talk(*said))["Report"] == "71 boats, six heats."
+    said = talk(
+        "the regatta has 17 boats, make the start list",
+        ">Wrote start.csv with 17 boats.",
+        "hm, i misread the mail: 71 boats",
+        ">71 boats, six heats.",
+        "perfect",
+    )
+    assert lines(said)["Report"] == "71 boats, six heats."
 
 
 def test_advice_about_a_file_is_none() -> None:

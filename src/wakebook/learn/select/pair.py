@@ -122,6 +122,9 @@ def _may(new: Said, older: Older) -> bool:
         return False
     if "former" in new.cues or _apart(new, old):
         return False
+    happened = new.cues >= {"past", "events"} and "corrects" not in new.cues
+    if happened and ("events" in old.cues or not new.about & old.frame - usual()):
+        return False
     if stands(old) and not (cued or new.back or stands(new) or own(new.text) >= OWN):
         return False  # "I'll commit after coffee" lifts no rule
     kinds = different(new.values, old.values) - {"degree"}
