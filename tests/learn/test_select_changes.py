@@ -253,6 +253,12 @@ def test_of_several_things_one_is_replaced_and_the_rest_kept(old: str, new: str)
     assert now.replaces
 
 
+def test_other_numbers_of_the_same_things_replace_no_part() -> None:
+    old = "We have two boats, Otter takes 8 guests and Puffin 6."
+    new = "We've decided to charge the boats at night: Otter from ten, Puffin from three."
+    assert [it.content for it in remembered([old], [new])] == [old, new]
+
+
 def test_what_is_taken_back_by_name_is_replaced_whatever_else_was_said() -> None:
     old = "Jonas and I open the pier to the public on 14 November, that's a Saturday."
     new = "Actually we open the pier on 21 November, not on 14 November."

@@ -54,6 +54,7 @@ STRANGE = 0.8  # ... unless that is as likely as this
 DOUBTED = 0.4  # likely enough to be told beside what it may have changed ...
 PERHAPS = 0.25  # ... of an earlier conversation, if it sounds so to the judge
 SURELY = 0.8  # ... and to be replaced, if it says something else besides
+UNSAID = 0.9  # ... if no word speaks of a change
 WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
@@ -102,7 +103,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
         wholly = not _lists(target.content) and (named or not _several(target.content))
-        surely = wholly or may >= SURELY
+        surely = wholly or may >= (SURELY if read(text).change else UNSAID)
         return Change(target, elliptic(text, target), wholly, surely, others)
     if bare(text) and (repeated := _repeated(text, ledger, place.around.agent[-800:])):
         return Change(repeated, elliptic=True)
