@@ -7,6 +7,7 @@ from msgspec import structs
 
 from tests.learn.selecting import contents, extract, known, one, remembered
 from wakebook.learn.extract import Scene
+from wakebook.learn.select import changes
 
 BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
 CAT = "My cat Olive is nine years old."
@@ -434,6 +435,8 @@ def test_a_reminder_casts_no_doubt_on_what_it_repeats() -> None:
     old = "I'm deaf in my left ear and can't do phone calls."
     new = "reminder, I'm deaf in my left ear, the beep in the cli is no use for me."
     assert [it.detail for it in remembered([old], [new])] == ["", ""]
+    assert changes._says_again("Theo eats no nuts, as you know.", "Theo eats no nuts at all.")
+    assert not changes._says_again("We're open on Mondays again.", "We're closed on Mondays.")
 
 
 def test_a_request_that_tells_something_can_change_what_is_known() -> None:

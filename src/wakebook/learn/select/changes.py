@@ -127,9 +127,9 @@ def _says_again(text: str, older: str) -> bool:
     new = read(text)
     if new.back or new.lost:
         return False
-    repeats = lower(cues.REPEATS)  # "reminder, i'm deaf in my left ear"
-    if repeats.match(new.low) or (not new.change and repeats.search(new.low)):
-        return True
+    repeats = lower(cues.REPEATS).search(new.low)  # "reminder, i'm deaf in my left ear"
+    if repeats and (repeats.start() == 0 or not (new.change or "again" in repeats[0])):
+        return True  # and not "we're open on Mondays again"
     parts = (words.terms(it) for it in bare_clauses(older) if it.count(" ") >= REPEATED)
     again = not new.change and any(it and it <= new.terms for it in parts)
     own = new.terms - usual()

@@ -189,7 +189,9 @@ def _within(text: str, terms: frozenset[str], known: Known) -> bool:
     if words.alike(terms, known.terms) >= SAME and _points(text) == _points(known.content):
         return True
     ours, theirs = (bare_clauses(one.lower()) for one in (text, known.content))
-    return len(terms) > 1 and all(any(_shortened(a, b) for b in theirs) for a in ours)
+    return (
+        len(terms) > 1 and bool(ours) and all(any(_shortened(a, b) for b in theirs) for a in ours)
+    )
 
 
 def _shortened(text: str, whole: str) -> bool:
