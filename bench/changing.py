@@ -50,7 +50,7 @@ from bench import labelled
 from wakebook.base.config import Config
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Heard, Scene
-from wakebook.learn.heard import REACH
+from wakebook.learn.reading import REACH
 from wakebook.learn.select.changes import Change, Place, compared, elliptic
 from wakebook.learn.select.extractor import Selector, stated, untold
 from wakebook.learn.select.ledger import Known, Ledger

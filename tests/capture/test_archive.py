@@ -12,7 +12,7 @@ from wakebook.base import markdown
 from wakebook.base.errors import TranscriptError
 from wakebook.capture import archive
 from wakebook.capture.archive import Tail, parse, render
-from wakebook.capture.clean import clean
+from wakebook.capture.read import clean
 from wakebook.capture.transcript import Message, Tool
 
 NOON = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from bench.redaction import SEED, made, positives, tally
 
 from wakebook.base.echo import strip, wrap
-from wakebook.capture.clean import clean
+from wakebook.capture.read import clean
 from wakebook.capture.secrets import Rule, _of, redact, table
 from wakebook.capture.transcript import Message
 

@@ -12,7 +12,7 @@ from wakebook.log import log
 from wakebook.log.chains import extend, resolve
 from wakebook.log.entry import Entry, encode
 from wakebook.log.log import Ledger
-from wakebook.log.query import Query, pick, status
+from wakebook.log.query import Query, pick
 
 
 def item(number: int, replaces: Sequence[int] = (), **fields: object) -> Entry:
@@ -80,7 +80,7 @@ def test_a_task_is_done_and_a_question_closed_by_what_replaces_it() -> None:
             item(7, type="question"),
         ]
     )
-    states = {key: status(entry, chains) for key, entry in chains.by_id.items()}
+    states = {key: chains.status(entry) for key, entry in chains.by_id.items()}
     assert states[name(1)] == "done"
     assert states[name(3)] == "answered"
     assert states[name(5)] == "replaced"  # reworded, and still to do

@@ -27,7 +27,6 @@ from tests.store.making import (
     transcript,
 )
 from wakebook import Memory
-from wakebook.log.query import status
 from wakebook.store.hits import Hit
 
 
@@ -149,7 +148,7 @@ def agrees(memory: Memory) -> None:
     chains = again(memory).log.chains()
     replaced_by, states = settled(memory)
     assert replaced_by == chains.replaced_by
-    assert states == {item.id: status(item, chains) for item in chains.entries}
+    assert states == {item.id: chains.status(item) for item in chains.entries}
 
 
 def test_several_for_one_one_for_several_and_none_there(home: Memory) -> None:

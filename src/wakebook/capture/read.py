@@ -8,6 +8,7 @@ Here, and only here, text is freed of secrets and of Wakebook's own injections, 
 a session tree that were abandoned are marked.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,13 +17,41 @@ from functools import partial
 import msgspec
 
 from wakebook.base.config import Config
+from wakebook.base.echo import echoed, strip
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import Home
 from wakebook.capture import archive
-from wakebook.capture.clean import Clean, clean
 from wakebook.capture.hosts import format_of, jsonl
 from wakebook.capture.state import Progress, Session, State
-from wakebook.capture.transcript import About, Assembly, Boundary, Ignored, Record, Said, live
+from wakebook.capture.transcript import (
+    RESULT,
+    SUMMARY,
+    About,
+    Assembly,
+    Boundary,
+    Ignored,
+    Message,
+    Record,
+    Said,
+    Tool,
+    live,
+    one_line,
+)
+
+# what would move a terminal's cursor or change its title, and other control characters
+_CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)?|\x1b[@-_]?"
+    r"|[\x00-\x08\x0b-\x1f\x7f]"
+)
+_MORE = re.compile(r" \(\+\d+ lines?\)$")
+
+
+class Clean(msgspec.Struct, frozen=True):
+    """A message without secrets and echoes, and how much of each it had."""
+
+    message: Message
+    redacted: int = 0
+    echoes: int = 0
 
 
 class Reader:
@@ -182,3 +211,51 @@ def _rediscovered(config: Config, progress: Progress, session: Session) -> int:
 def tail(session: Session, position: int) -> str:
     """What identifies the part of a source that was read."""
     return jsonl.tail(session.path, position) if format_of(session).unit == "bytes" else ""
+
+
+def clean(message: Message) -> Clean:
+    """A message as it may be written down: what is secret becomes `[redacted:KIND]`, and what
+    Wakebook itself has told is taken out, so that memory never feeds on itself."""
+    from wakebook.capture.secrets import redact, suspicious
+
+    redacted = echoes = 0
+    used = [(tool.name, tool.summary, tool.result or "") for tool in message.tools]
+    said = "\n".join((message.text, *(piece for pieces in used for piece in pieces)))
+    worth_a_look = suspicious(said) or echoed(said)
+
+    def pure(text: str) -> str:
+        nonlocal redacted, echoes
+        if worth_a_look:
+            text, echo = strip(text)
+            text, secrets = redact(text)
+            redacted += secrets
+            echoes += echo
+        return _normal(text)
+
+    text = pure(message.text)
+    tools = tuple(
+        Tool(
+            pure(tool.name),
+            one_line(pure(tool.summary), SUMMARY),
+            None if tool.result is None else _cut(pure(tool.result)),
+            tool.error,
+        )
+        for tool in message.tools
+    )
+    return Clean(msgspec.structs.replace(message, text=text, tools=tools), redacted, echoes)
+
+
+def _cut(result: str) -> str:
+    """A result on one line, with its count of further lines if it has one."""
+    more = _MORE.search(result)
+    tail = more[0] if more else ""
+    return one_line(result.removesuffix(tail), RESULT - len(tail)) + tail
+
+
+def _normal(text: str) -> str:
+    """Text that any file can hold: one kind of line end, no stray control characters."""
+    if not text.isprintable():  # most text without a line end is
+        text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        text = "\n".join(line.rstrip() for line in text.split("\n"))
+    return text.strip("\n").rstrip()

@@ -17,9 +17,8 @@ from wakebook.base import clock
 from wakebook.base.config import Capture, Config
 from wakebook.base.home import Home
 from wakebook.capture import archive
-from wakebook.capture.clean import Clean
 from wakebook.capture.hosts import format_of
-from wakebook.capture.read import Reader, first_time
+from wakebook.capture.read import Clean, Reader, first_time
 from wakebook.capture.state import Progress, Session, Window, holds_memories
 from wakebook.capture.transcript import Boundary, Message
 

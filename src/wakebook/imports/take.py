@@ -26,8 +26,8 @@ from wakebook.base.decode import decoder
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import PREFIX, Home
 from wakebook.capture import archive
-from wakebook.capture.clean import clean
 from wakebook.capture.hosts import jsonl
+from wakebook.capture.read import clean
 from wakebook.capture.state import holds_memories
 from wakebook.capture.transcript import Message
 from wakebook.imports import chatgpt, claude, markdown, mem0

@@ -19,7 +19,7 @@ from wakebook.base import clock, text, words
 from wakebook.base.errors import BadModelOutput, NotAsked, TooLong
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.extract import Draft, Extraction, Scene, after
+from wakebook.learn.extract import Draft, Extraction, Scene, after, subject
 from wakebook.learn.judge.verdict import tainted, why_refused
 from wakebook.learn.judge.whose import origin
 from wakebook.learn.select.extractor import UNTOLD, Selector, handoff_of
@@ -35,7 +35,6 @@ from wakebook.learn.shown import (
     shown_subjects,
     size,
 )
-from wakebook.learn.subject import subject
 from wakebook.log import subjects
 from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
 from wakebook.models.chat import Models

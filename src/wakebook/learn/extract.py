@@ -9,18 +9,31 @@ steps gives what reading it at once gives.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from wakebook.base import words
 from wakebook.capture.transcript import Message, one_line
-from wakebook.log.entry import HEARD, ORIGIN, Entry, EntryKind, Status, Type, derived_id
+from wakebook.learn.about import introduced
+from wakebook.learn.phrases import cues, lower
+from wakebook.log.entry import HEARD, ORIGIN, Entry, EntryKind, Status, Type, derived_id, slugify
 
 RULES = "rules"
 PARTLY = ", after rules"  # `by` of a handoff: rules have read a part of its window
+_NEW = re.compile(
+    r"\b(?:project|app|product|repo|codename|codenamed) (?:is |that is )?(?:called|named|codenamed)"
+    r" (?-i:(?P<one>[A-Z][\w-]{2,30}))|\bthe (?-i:(?P<two>[A-Z][\w-]{2,30})) project\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|ich|mein\w*|yo|mi|je|mon|ma)\b")
+_WORK = re.compile(
+    r"\b(?:we|we're|we've|our|us|repo|project|branch|deploy\w*|tests?|wir|unser\w*)\b"
+)
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,3 +180,40 @@ def matches(new: Sequence[Reading], old: Sequence[Entry]) -> dict[str, Entry]:
 
 def _near(one: Sequence[int], other: Sequence[int]) -> bool:
     return any(abs(a - b) <= 1 for a in one for b in other)
+
+
+def subject(type_: str, content: str, scene: Scene) -> str:
+    """The slug of what an entry is about, or nothing.
+
+    The session's project is the subject of what is said there, but not of what is about the user:
+    a dentist appointment is not about the project. A person is the subject of facts alone: a
+    decision that was made with someone is not about them.
+    """
+    things = {name: slug for name, slug in scene.subjects.items() if slug not in scene.people}
+    if known := named(content, things):
+        return known
+    low = content.lower()
+    if type_ == "fact" and not (scene.subject and _WORK.search(low)):
+        person = slugify(introduced(content)) or named(content, scene.subjects)
+        if person:
+            return person
+    new = _NEW.search(content[:400])
+    if new:
+        return slugify(new.group("one") or new.group("two"))
+    ours = type_ == "handoff" or _WORK.search(low)
+    personal = (type_ == "fact" and _OWN.search(low)) or lower(cues.PERSONAL).search(low)
+    return "" if personal and not ours else scene.subject
+
+
+def named(text: str, subjects: Mapping[str, str]) -> str:
+    """The slug of the longest known name that stands in the text as whole words."""
+    if not subjects:
+        return ""
+    found = max(_pattern(tuple(subjects)).findall(text.lower()), key=len, default="")
+    return subjects.get(found, "")
+
+
+@lru_cache(maxsize=8)
+def _pattern(known: tuple[str, ...]) -> re.Pattern[str]:
+    longest = sorted((name for name in known if name), key=len, reverse=True)
+    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest)) + r")(?!\w)")

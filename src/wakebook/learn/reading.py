@@ -11,16 +11,19 @@ window has its own cursor, `extracted`, so that a failure costs nothing but the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from wakebook.base import clock, words
 from wakebook.base.config import Config
-from wakebook.base.errors import LeftAlone, ModelError, NotAsked
+from wakebook.base.errors import LeftAlone, ModelError, NotAsked, TranscriptError
 from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import project as projects
@@ -40,9 +43,8 @@ from wakebook.learn.entries import (
     settle,
     subject_of_project,
 )
-from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Scene
-from wakebook.learn.heard import heard
-from wakebook.learn.select.extractor import Selector, handoff_of
+from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Heard, Scene
+from wakebook.learn.select.extractor import Selector, handoff_of, stated, untold
 from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
@@ -52,6 +54,9 @@ from wakebook.models.chat import Models
 
 HOLD = timedelta(hours=1)  # for a model that is left alone
 Notes = Callable[[Sequence[Entry], Registry], Mapping[str, str]]
+REACH = 40  # conversations back, for what was said and not kept
+ENTRIES = 4000  # of the newest: more than these have left
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -373,3 +378,78 @@ def _drawn(window: Window, sketch: Draft | None) -> Window:
     if sketch is None:
         return window.with_(draft="", draft_detail="")
     return window.with_(draft=sketch.content, draft_detail=sketch.detail)
+
+
+def heard(home: Home, source: Source, chains: Chains) -> list[Heard]:
+    """What was stated in the same project before a window began, and not kept.
+
+    A change is the strongest evidence that both values are worth keeping, so a sentence that
+    changes something is put beside these, too. They are read from the transcripts; what was erased
+    or is withheld is not there, and what was said later is left out, so that it is the same when
+    everything is read anew.
+    """
+    if not source.turns:
+        return []
+    began = source.turns[0].at
+    earlier = _earlier(home, source.path)
+    told: dict[str, list[str]] = {one: [] for one in earlier}
+    for entry in islice(reversed(chains.by_id.values()), ENTRIES):
+        if entry.transcript in told and entry.type != "handoff":  # which quotes what was said
+            told[entry.transcript].append(f"{entry.content}\n{entry.detail}")
+    return [
+        one
+        for other in earlier
+        for one in untold(_stated(home, other), told[other])
+        if one.project == source.project and one.at and one.at < began
+    ]
+
+
+def _earlier(home: Home, path: str) -> list[str]:
+    """The latest transcripts that begin before another, oldest first."""
+    found: list[str] = []
+    limit = str(home.root / path)
+    for day in sorted(home.conversations.glob("*/*/*"), reverse=True):
+        files = (one.path for one in os.scandir(day) if one.name.endswith(".md"))
+        found += sorted((one for one in files if one < limit), reverse=True)
+        if len(found) >= REACH:
+            break
+    return [os.path.relpath(one, home.root) for one in reversed(found[:REACH])]
+
+
+def _stated(home: Home, path: str) -> tuple[Heard, ...]:
+    try:
+        if archive.marked(home):
+            return _found_in(home, path)
+        seen = (home.root / path).stat()
+        return _once(home.root, path, seen.st_mtime_ns, seen.st_size)
+    except (OSError, TranscriptError):
+        return ()  # it was removed: what it said is not known any more
+
+
+@lru_cache(maxsize=256)
+def _once(root: Path, path: str, mtime: int, size: int) -> tuple[Heard, ...]:
+    return _found_in(Home(root), path)
+
+
+def _found_in(home: Home, path: str) -> tuple[Heard, ...]:
+    found = archive.read(home, path)
+    source = Source(
+        ref="",
+        session=str(found.front.get("session_id") or ""),
+        path=path,
+        number=int(found.front.get("window") or 1),
+        last_at=_EPOCH,
+        turns=[turn for turn in found.turns if turn.role == "user"],
+        project=str(found.front.get("project") or ""),
+    )
+    at = {turn.number: turn.at for turn in source.turns}
+    return tuple(
+        msgspec.structs.replace(
+            one,
+            session=source.session,
+            transcript=path,
+            project=source.project,
+            at=at[one.turn],
+        )
+        for one in stated(source.messages())
+    )

@@ -54,6 +54,20 @@ class Chains(msgspec.Struct, frozen=True):
             identity = self.replaced_by[identity]
         return identity
 
+    def status(self, entry: Entry) -> str:
+        """open, done, answered, replaced, or nothing where a status makes no sense."""
+        if entry.type == "task":
+            if entry.status == "open" and entry.id in self.replaced_by:
+                end = self.by_id[self.latest(entry.id)]  # reworded, withdrawn, or finished?
+                return "replaced" if self.is_open(end) or end.type == "handoff" else "done"
+            return entry.status or ""
+        if entry.type == "question":
+            if entry.id not in self.replaced_by:
+                return "open"
+            withdrawn = self.by_id[self.latest(entry.id)].type == "handoff"
+            return "replaced" if withdrawn else "answered"
+        return ""
+
     def history(self, identity: str) -> list[Entry]:
         """An entry with all that it replaced and all that replaced it, in log order."""
         back: dict[str, list[str]] = {}

@@ -44,7 +44,7 @@ class Logbook:
         return find_entry(self.chains(), name)
 
     def status_of(self, entry: Entry) -> str:
-        return query.status(entry, self.chains())
+        return self.chains().status(entry)
 
     # --- what waits for the user ---------------------------------------------------------------
 

@@ -91,7 +91,7 @@ def _matches(entry: Entry, query: Query, chains: Chains, aliases: dict[str, str]
         and (not query.subjects or aliases.get(entry.subject, entry.subject) in query.subjects)
         and (not query.kinds or entry.kind in query.kinds)
         and (not query.projects or entry.project in query.projects)
-        and (not query.status or status(entry, chains) == query.status)
+        and (not query.status or chains.status(entry) == query.status)
         and (not query.session or entry.session.startswith(query.session))
         and (query.since is None or entry.timestamp >= query.since)
         and (query.until is None or entry.timestamp < query.until)
@@ -101,18 +101,3 @@ def _matches(entry: Entry, query: Query, chains: Chains, aliases: dict[str, str]
 def _has_words(entry: Entry, words: list[str]) -> bool:
     text = f"{entry.content}\n{entry.detail}\n{entry.subject}".lower()
     return all(word in text for word in words)
-
-
-def status(entry: Entry, chains: Chains) -> str:
-    """open, done, answered, replaced, or nothing where a status makes no sense."""
-    if entry.type == "task":
-        if entry.status == "open" and entry.id in chains.replaced_by:
-            end = chains.by_id[chains.latest(entry.id)]  # reworded, withdrawn, or finished?
-            return "replaced" if chains.is_open(end) or end.type == "handoff" else "done"
-        return entry.status or ""
-    if entry.type == "question":
-        if entry.id not in chains.replaced_by:
-            return "open"
-        withdrawn = chains.by_id[chains.latest(entry.id)].type == "handoff"
-        return "replaced" if withdrawn else "answered"
-    return ""

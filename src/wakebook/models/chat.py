@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -94,9 +94,12 @@ class Models:
         self._lent_at = clock.iso(clock.now()) if lend else ""  # another lender failed before
         self._made: dict[str, Model] = {}
         self._slots = BoundedSemaphore(self.concurrency)
-        self.calls = Calls(home)
         self.planned: list[Planned] = []  # in a dry run
         self.troubles: list[str] = []  # why there was no answer
+
+    @cached_property
+    def calls(self) -> Calls:
+        return Calls(self._home)
 
     def unasked(self) -> Models:
         return Models(self._home, self._config, self._environ, lend=self._lend, dry=True)
@@ -104,8 +107,7 @@ class Models:
     def name(self, role: str) -> str:
         """provider/model of a role; "" if there is none. One stands in for the other."""
         settings = self._config.models
-        first, second = settings.main, settings.cheap
-        if NONE in (first, second):
+        if NONE in (first := settings.main, second := settings.cheap):
             return ""
         chosen = (second or first) if role == "cheap" else (first or second)
         return chosen or (HOST if self._lend else "")
@@ -439,13 +441,11 @@ class Models:
             self.troubles.append(f"What a call cost could not be written down: {error}")
 
     def _plan(self, asked: Prompt, name: str, question: ChatAsk) -> Planned:
-        size = question.size()
-        answer = asked.answer_tokens(size)
+        answer = asked.answer_tokens(size := question.size())
         cost, message = self.cost(name, size, answer), "\n\n".join(question.turns)
         cost = cost / 2 if cost and self.later and question.key else cost  # as batches cost
-        return Planned(
-            asked.operation, name, asked.label, question.system, message, size, answer, cost
-        )
+        told = (question.system, message, size, answer, cost)
+        return Planned(asked.operation, name, asked.label, *told)
 
     def prompts(self) -> list[prompt.Known]:
         return prompt.known(self._home)
@@ -483,8 +483,8 @@ class Models:
             counted = name == HOST or is_client(name)  # by calls and tokens
             if own and not counted and self.price(name) is None:
                 found.append(self._unpriced(name))
-        for name in {one.model for one in self._embedded() if one.cost is None and own}:
-            found.append(self._unpriced(name))
+        unpriced = {one.model for one in self._embedded() if one.cost is None and own}
+        found += map(self._unpriced, unpriced)
         if self.name("main"):
             found += [one.problem for one in self.prompts() if one.problem]
         return [*found, *filter(None, [self.budget()])]

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from wakebook.base.home import Home
-from wakebook.learn.extract import RULES, Scene, matches
-from wakebook.learn.subject import subject
+from wakebook.learn.extract import RULES, Scene, matches, subject
 from wakebook.log import subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry

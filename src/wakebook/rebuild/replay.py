@@ -35,7 +35,7 @@ from wakebook.learn.entries import (
     subject_of_project,
 )
 from wakebook.learn.extract import ENOUGH, Draft, Extractor, Scene, likeness, subject_types
-from wakebook.learn.heard import heard
+from wakebook.learn.reading import heard
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, extend, resolve

@@ -15,7 +15,6 @@ from wakebook.base.errors import NotFound, TranscriptError
 from wakebook.base.home import CONTENT, Home
 from wakebook.capture import archive
 from wakebook.capture.state import State
-from wakebook.log import query
 from wakebook.log.chains import Chains, find_entry
 from wakebook.log.entry import Entry
 
@@ -78,7 +77,7 @@ def _entry(home: Home, chains: Chains, entry: Entry) -> Shown:
         kind="entry",
         name=entry.id,
         entry=entry,
-        status=query.status(entry, chains),
+        status=chains.status(entry),
         history=tuple(chains.history(entry.id)),
         lines=tuple(lines),
         file=entry.transcript,

@@ -24,7 +24,7 @@ from wakebook.capture.project import agent_of, noted
 from wakebook.capture.state import Progress, kind_of_key
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
-from wakebook.log.query import EVERYTHING, Scope, status
+from wakebook.log.query import EVERYTHING, Scope
 from wakebook.recall import days
 from wakebook.recall.scope import Inside, Place, is_for, scope
 
@@ -433,7 +433,7 @@ def _worded(handoff: Entry, chains: Chains, lists: bool) -> str:
             since = "" if later == entry.id else f", since replaced by {later}"
             decided.append(f"{entry.content} ({entry.id}{since})")
         elif entry.type == "task":
-            stands = status(entry, chains)
+            stands = chains.status(entry)
             done += [entry.content] if stands == "done" else []
             tasks.append(f"[{stands}] {entry.content} ({entry.id})")
     detail = still_left(handoff.detail, done)

@@ -17,7 +17,7 @@ from typing import Any
 
 from wakebook.base.errors import IndexUnavailable
 from wakebook.base.home import Home
-from wakebook.log import log, query
+from wakebook.log import log
 from wakebook.log.chains import resolve
 from wakebook.log.entry import RETRACTED, Entry, decode, encode
 from wakebook.store import AMONG, Connection, Many, Store, database
@@ -209,7 +209,7 @@ class Catalogue:
         for entry, (seq, _, *before) in zip(chains.entries, rows, strict=True):
             earlier = (depths[old] + 1 for old in entry.replaces if old in depths)
             depths[entry.id] = max(earlier, default=0)
-            holds = [chains.replaced_by.get(entry.id, ""), query.status(entry, chains)]
+            holds = [chains.replaced_by.get(entry.id, ""), chains.status(entry)]
             if [*holds, depths[entry.id]] != before:
                 sql = "UPDATE entry SET replaced_by = ?, status = ?, depth = ? WHERE seq = ?"
                 db.execute(sql, (*holds, depths[entry.id], seq))

@@ -15,19 +15,21 @@ from wakebook.base import words
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.about import AMONG, everywhere, introduced
-from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after
+from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after, subject
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.changes import (
     Change,
     Place,
+    answered,
     bare,
+    finished,
+    others_done,
     replaced,
+    settled,
     unsettled,
 )
-from wakebook.learn.select.closing import answered, finished, others_done, settled
 from wakebook.learn.select.handoff import last_words
-from wakebook.learn.select.kind import Kind, kind_of
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around
 from wakebook.learn.select.said import read
@@ -46,8 +48,7 @@ from wakebook.learn.select.speech import (
     unmeant,
     with_before,
 )
-from wakebook.learn.select.worth import for_later, idle, worthy
-from wakebook.learn.subject import subject
+from wakebook.learn.select.worth import Kind, for_later, idle, kind_of, worthy
 from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry, derived_id
 
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known

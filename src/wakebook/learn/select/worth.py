@@ -1,4 +1,6 @@
-"""How likely a sentence is worth remembering: plain features and the built-in embedder's vector.
+"""What a sentence is, as far as it says so itself, and how likely it is worth remembering.
+
+Worth: plain features and the built-in embedder's vector.
 
 Form decides more than content: "I've just ...", "my sister ...", "by the way ..." tell of a life;
 "can you", "that sounds great" do not. The weights are data (weights.json), fitted by
@@ -10,12 +12,13 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from wakebook.learn.about import lasts, own
+from wakebook.learn.about import introduced, lasts, own
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import chance, clauses_of, read, vector, weights
-from wakebook.learn.select.speech import Sentence, requests
+from wakebook.learn.select.speech import ANNOUNCED, Sentence, requests
+from wakebook.log.entry import EntryKind, Status, Type
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")
@@ -26,6 +29,7 @@ LASTS = 0.86  # ... or of something that is worked on, and lasting
 STATED = 0.5  # ... beside a request: "write to Dr Montt, she runs the desk"
 TALK = 0.1  # less likely to last than this, a sentence is talk
 _LENGTHS = (4, 7, 11, 16, 22, 30, 40)
+_EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
 
 
 def features(sentence: Sentence, others: Sequence[Sentence] = ()) -> dict[str, float]:
@@ -138,3 +142,37 @@ def idle(text: str, wholly: bool) -> bool:
         return True
     adds = lower(cues.ADDS).match(said.low, said.lead) is not None
     return adds or (asks and not (wholly and said.change))  # "good, format everything"
+
+
+class Kind(NamedTuple):
+    type: Type = "fact"
+    kind: EntryKind | None = None
+    status: Status | None = None
+    wanted: bool = False  # it is kept however it scores: the user asks for it, or decides
+
+
+def kind_of(sentence: Sentence) -> Kind:
+    """A decision has a deciding verb and its object; a task is what the user commits to do or asks
+    to be reminded of; a question is one that the user says is open. All else is a fact."""
+    text = sentence.text.lower().replace("’", "'")
+    lead = lower(cues.LEAD).match(text)
+    core = text[lead.end() :] if lead and lead.end() < len(text) else text
+    if sentence.heading and lower(cues.TASK_HEADING).match(sentence.heading.lower()):
+        return Kind("task", None, "open", wanted=True)
+    if lower(cues.OPEN).search(text):
+        return Kind("question", wanted=True)
+    if lower(cues.DECIDED).search(core) and not lower(cues.UNDECIDED).search(core):
+        return Kind("decision", wanted=True)
+    task = lower(cues.TASK).search(core)
+    if task and not lower(cues.NO_TASK).search(core) and not lower(cues.DONE).search(core):
+        return Kind("task", None, "open", wanted=task.start() == 0)
+    if introduced(sentence.text):
+        return Kind("fact", "relationship", wanted=True)
+    head, _, after = core.partition(": ")  # "for everything you write: never use ..."
+    after = after if len(head) <= ANNOUNCED and lower(cues.EVER).search(head) else ""
+    for kind, cue in zip(_EXPLICIT, (cues.LESSON, cues.STANDING, cues.PROCEDURE), strict=True):
+        if any(map(lower(cue).match, (core, text, after))):  # "no" may lead in, or begin a rule
+            return Kind("fact", kind, wanted=True)
+    noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
+    liked = lower(cues.PREFERENCE).search(core)
+    return Kind("fact", "preference" if liked else None, wanted=noted)
