@@ -11,7 +11,7 @@ A" and "the concert is in B", and for where one was before one moved.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from wakebook.learn.select.said import CLAUSES, MONTH, Sentence, different, hear
 FRAME = 2  # words of the old sentence that a stale one has, the lost value among them ...
 ALIKE = 0.4  # the same share, where only the form of the new one speaks for a change
 DONE = 0.5  # of the words of a task, in a report that it is done
+PAIRS = 1 << 15  # of sentences: one start compares mostly what the last one did
 SHORT = 5  # words of a correction that says nothing but a value
 DAYS = ("date", "day", "clock")
 PLAIN = frozenset(("money", "%"))  # what anything may have a number of
@@ -154,6 +155,7 @@ class _Frame(NamedTuple):
     all: bool  # it is about everything
 
 
+@lru_cache(maxsize=PAIRS)
 def changed(new: str, old: str, topic: frozenset[str] = frozenset()) -> Change | None:
     """What of an old sentence a later one may change. `topic`: terms that the later one is about,
     too, because of where it was said, or after what."""
@@ -345,6 +347,7 @@ def speaks(new: Sentence, old: Sentence) -> bool:
     return bool(says and (not old.past or new.back))
 
 
+@lru_cache(maxsize=PAIRS)
 def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:
     """Whether a later sentence gives another value for what an earlier one is about. `how`: "near"
     if it takes something back, soon after in the same conversation; "agent" if the earlier one was
@@ -409,12 +412,16 @@ def lists(text: str) -> bool:
     return _LIST.match(text) is not None
 
 
-def items(task: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+@lru_cache(maxsize=4096)
+def items(task: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The things that a task lists, each with its words, the verb first."""
-    for part in _parts(_LIST.sub("", task, count=1)):
-        bare = _TO_DO.sub("", part).replace("-", " ").split()
-        stems = (next(iter(words.terms(word)), "") for word in bare)
-        yield part, tuple(dict.fromkeys(one for one in stems if one))
+    return tuple((part, _stems(part)) for part in _parts(_LIST.sub("", task, count=1)))
+
+
+def _stems(part: str) -> tuple[str, ...]:
+    bare = _TO_DO.sub("", part).replace("-", " ").split()
+    stems = (next(iter(words.terms(word)), "") for word in bare)
+    return tuple(dict.fromkeys(one for one in stems if one))
 
 
 def done(report: str, task: Sequence[str]) -> str:

@@ -223,10 +223,13 @@ class Stale:
         for number in set(self._cued[-RECENT:]).union(*near):
             one, _ = self._said[number]
             both = not (one.talk or sentence.talk)  # are entries: judged when the later was learned
-            if both or not _after(one, sentence) or _beside(one.text, sentence.text):
+            if both or not _after(one, sentence):
                 continue
-            change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
-            if not change or _hardly(f"{one.before} {one.text}".strip(), sentence.text):
+            topic = self._topic | words.terms(one.before) if one.before else self._topic
+            change = changed(one.text, sentence.text, topic)
+            if not change or _beside(one.text, sentence.text):
+                continue
+            if _hardly(f"{one.before} {one.text}".strip(), sentence.text):
                 continue
             clause = change.clause.strip(_MARKS)
             last = found.get(clause)

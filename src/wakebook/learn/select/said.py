@@ -278,12 +278,13 @@ def clauses_of(sentence: str) -> list[str]:
     return [_JOINS.sub("", it).strip(" .!;,") for it in CLAUSES.split(sentence)]
 
 
-def bare_clauses(sentence: str) -> list[str]:
+@lru_cache(maxsize=16384)
+def bare_clauses(sentence: str) -> tuple[str, ...]:
     """Its clauses, without what announces them ("quick thing before we start: ...") and without "as
     I said"."""
     again = pattern(cues.REPEATS)
     found = (again.sub("", it.rpartition(": ")[2]).strip(" .,:;") for it in clauses_of(sentence))
-    return list(filter(None, found))
+    return tuple(filter(None, found))
 
 
 def different(ours: Values, theirs: Values) -> set[str]:

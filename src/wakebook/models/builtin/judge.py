@@ -7,7 +7,7 @@ all that out" is about one of them. A reading takes some milliseconds, so few ar
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,13 @@ def likely(older: Sequence[str], text: str) -> list[float]:
     """From 0 to 1 for each older sentence: how likely it no longer holds, if the text is said."""
     found: list[float] = []
     for start in range(0, len(older), MOST):
-        found += _chances([pieces(one) for one in older[start : start + MOST]], pieces(text))
+        found += _judged(tuple(older[start : start + MOST]), text)
     return found
+
+
+@lru_cache(maxsize=2048)  # what is read again (a rebuild, an open window) is asked again
+def _judged(older: tuple[str, ...], text: str) -> list[float]:
+    return _chances([pieces(one) for one in older], pieces(text))
 
 
 def pieces(text: str) -> list[int]:
