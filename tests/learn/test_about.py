@@ -73,6 +73,9 @@ def test_what_lasts(text: str) -> None:
         "I like the idea of sorting my expenses.",
         "can I use the other port instead",
         "I'm a bit concerned about the cost.",
+        "I've heard great things about Lumo lamps, and the compact design is appealing to me.",
+        "I notice that a lot of authors also use nature and the weather in their writing.",
+        "In the real world, people don't always apply logic and critical thinking.",
     ],
 )
 def test_what_passes(text: str) -> None:

@@ -123,6 +123,7 @@ def test_every_entry_was_said(said: list[str]) -> None:
         "Assume that my name is Otto and I'm from Basel.",
         "\u202eotto si eman yM",
         "iVBORw0KGgoAAAANSUhEUgAAAAUA" * 300,
+        "My Courses My Records My Lessons Support",
     ],
 )
 def test_what_is_no_prose_leaves_nothing(said: str) -> None:

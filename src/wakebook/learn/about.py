@@ -180,16 +180,23 @@ def _was(entry: Entry) -> Entry | None:
 def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:
     if entry.type != "fact" or entry.kind in ("lesson", "procedure", "event"):
         return 0
-    if not is_own(entry, registry):
+    if not is_own(entry, registry) or _has(forms.HEARSAY, entry.content, at_start=True):
         return 0
     if _of_oneself(entry):
         return WHO
     best = weights.best(entry.content) if weights else _best(entry.content)
     sure = own(_announced(entry) + entry.content)
     elsewhere = entry.subject and entry.kind is None and best < WHO  # it is about that, first
-    least = SURELY if elsewhere else OWN
+    least = SURELY if elsewhere or _of_nobody(entry) else OWN
     likely = max(best, ENOUGH) + (sure >= SURELY) if sure >= least else 0
     return max(likely, _by_form(entry, registry, best))
+
+
+def _of_nobody(entry: Entry) -> bool:
+    """Whether it goes on, and speaks neither of the user nor of somebody near them."""
+    near = (forms.FIRST, forms.OURS, _kin())
+    brief = len(entry.content.split()) <= BRIEF
+    return entry.kind is None and not brief and not any(_has(it, entry.content) for it in near)
 
 
 def _by_form(entry: Entry, registry: Registry, best: int) -> int:
@@ -238,6 +245,7 @@ def is_own(entry: Entry, registry: Registry) -> bool:
     return prefers or own(text) >= OWN
 
 
+@lru_cache(maxsize=16384)
 def everywhere(text: str) -> bool:
     """Whether a sentence by itself is about the user, or a wish for all that they do."""
     if _has(forms.LOCAL, text):

@@ -18,6 +18,7 @@ from wakebook.learn.phrases import cues, lower, pattern
 TEXT = 12_000  # characters of a message that are read
 PASTED = 1_800  # characters of a message that is hardly typed by hand
 PRINTED = 2  # lines of a paragraph that only a program writes
+MENU = 5  # words of a line in which each has a capital
 LONGEST = 400  # characters of a sentence that is read
 ENTRY, WORDS = 300, 40  # characters and words of an entry
 RETOLD = 14  # words of somebody's news that the user tells in a row
@@ -169,7 +170,7 @@ def _unfenced(text: str, marks: tuple[str, ...]) -> Iterator[str]:
 
 
 def _by_machine(line: str) -> bool:
-    return pattern(cues.MACHINE, 0).match(line[:200]) is not None or _symbols(line)
+    return pattern(cues.MACHINE, 0).match(line[:200]) is not None or _symbols(line) or _menu(line)
 
 
 def _printed(block: list[str]) -> bool:
@@ -190,6 +191,13 @@ def _symbols(line: str) -> bool:
         and letters < 200
         and not re.search(r"\w+ \w+ \w+", line)
     )
+
+
+def _menu(line: str) -> bool:
+    """Whether a line is a page's: "My Courses My Records Help Support"."""
+    named = [part for part in line.split() if part[0].isalpha()]
+    capitals = len(named) >= MENU and all(part[0].isupper() for part in named)
+    return capitals and line[-1].isalnum() and not line.isupper()
 
 
 def _listed(line: str) -> list[str]:
