@@ -76,6 +76,9 @@ def test_what_lasts(text: str) -> None:
         "I've heard great things about Lumo lamps, and the compact design is appealing to me.",
         "I notice that a lot of authors also use nature and the weather in their writing.",
         "In the real world, people don't always apply logic and critical thinking.",
+        "I'm glad I could help you with your letters, and you write so well about your garden.",
+        "By the way, how can I track the visitors of my YouTube channel on Sundays?",
+        "like im five year old",
     ],
 )
 def test_what_passes(text: str) -> None:
