@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from tests.learn.selecting import contents, extract, known, one, remembered
-from wakebook.learn.extract import Scene
+from tests.learn.selecting import NOW, SELECTOR, contents, extract, known, one, remembered, talk
+from wakebook.learn.extract import Scene, after
 from wakebook.learn.select import changes
 
 BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
@@ -272,7 +272,7 @@ def test_what_has_nothing_in_common_is_not_replaced() -> None:
     scene = Scene(current=[pump], project="p")
     [new] = extract("Our landlord is Dagny now", scene=scene)
     assert (new.replaces, new.detail) == ((), "")
-    pipeline = known("b", "fact", "the pipeline is on circleci").with_(project="p")
+    pipeline = known("b", "fact", "CI runs on circleci").with_(project="p")
     said = "we ripped all that out, everything runs on woodpecker now"
     [new] = extract(said, scene=Scene(current=[pipeline], project="p"))
     assert new.replaces == (pipeline.id,)
@@ -461,3 +461,37 @@ def test_a_request_that_tells_something_can_change_what_is_known() -> None:
 def test_small_words_of_other_languages_keep_no_two_things_apart(old: str, new: str) -> None:
     number = "440" if "440" in old else "900"
     assert number in remembered([old], [new])[-1].detail
+
+
+CONFIRMED = [
+    ("We recruit 48 people in two arms.", "ethics want sixty participants"),
+    ("The rehearsal room is open until 22:00.", "we have to be out by nine, the neighbours moan"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), CONFIRMED)
+def test_an_agent_that_has_changed_something_shows_what_was_meant(old: str, new: str) -> None:
+    scene = Scene(current=[known("a", "fact", old).with_(project="p")], project="p")
+    said = extract(new, ">Changed on the page.", scene=scene)[-1]
+    assert said.content == new
+    assert said.detail == f"Perhaps no longer: {old}"
+    assert said.evidence == (1, 2)
+    assert not [one for one in extract(new, ">Nice.", scene=scene) if one.detail]
+    nowhere = Scene(current=scene.current)
+    assert not [one for one in extract(new, ">Changed on the page.", scene=nowhere) if one.detail]
+
+
+@pytest.mark.parametrize(("old", "new"), CONFIRMED)
+def test_the_report_may_be_read_later_than_what_it_confirms(old: str, new: str) -> None:
+    scene = Scene(current=[known("a", "fact", old).with_(project="p")], project="p")
+    said = talk(new, ">Changed on the page.")
+    first = SELECTOR.extract(said[:1], scene)
+    then = [one.entry("now", NOW).with_(project="p") for one in first]
+    later = Scene(current=after(scene.current, then), project="p", earlier=said[:1])
+    assert [*first, *SELECTOR.extract(said[1:], later)] == SELECTOR.extract(said, scene)
+
+
+def test_she_is_does_not_speak_of_somebody_elses_thing() -> None:
+    old = known("a", "fact", "I take 40 mg of famotidine every evening.")
+    said = one("saw the doctor. she's put me on half a tablet at night, so 20 mg", current=[old])
+    assert said.replaces == (old.id,)

@@ -54,11 +54,8 @@ MEANT_HERE = 2  # of the nearest in a project, by all of a message
 CONVINCED = 0.8  # that the judge is sure, as the weights take it: 96 %
 AT_ALL = 0.15  # if it cannot be more likely than this, the judge does not read it
 ALIKE = 0.15  # less near than this, one sentence casts no doubt on another
-NEAR = 0.18  # less near than this, and without a word in common, it replaces none ...
-STRANGE = 0.8  # ... unless that is as likely as this
-DOUBTED = 0.4  # likely enough to be told beside what it may have changed ...
-PERHAPS = 0.25  # ... of an earlier conversation, if it sounds so to the judge
-SURELY = 0.8  # ... and to be replaced, if it says something else besides
+NEAR = 0.18  # less near than this, and without a word in common, a change is strange
+SURELY = 0.8  # likely enough for what says something else besides to be replaced ...
 UNSAID = 0.9  # ... if no word speaks of a change
 WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
@@ -84,6 +81,18 @@ class Change(NamedTuple):
     doubted: tuple[Known, ...] = ()  # what it may have changed besides
 
 
+class Enough(NamedTuple):
+    """How likely a sentence must have changed another ..."""
+
+    replaces: float  # ... to replace it
+    strange: float = 0.8  # ... if they have nothing in common
+    doubts: float = 0.4  # ... to be told beside it
+    sounds: float = 0.25  # ... if it is of an earlier conversation, and sounds so to the judge
+
+
+CONFIRMED = Enough(0.45, 0.3, 0.06, 0.06)  # an agent has changed something by it
+
+
 class Place(NamedTuple):
     """Where a sentence is said."""
 
@@ -91,23 +100,29 @@ class Place(NamedTuple):
     beside: AbstractSet[str] = frozenset()  # and of what this message has
     project: str = ""
     around: Around = Around()
+    confirmed: bool = False  # an agent has changed something by it
 
 
 def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     """What a sentence replaces, if that is clear; or what it may have changed."""
-    known, least = weights().changes, weights().changes_threshold
+    known = weights().changes
+    enough = CONFIRMED if place.confirmed else Enough(weights().changes_threshold)
+    least = enough.replaces
     near = compared(text, ledger, place)
+    if place.confirmed:  # then another value will do, and nothing else
+        near = [(one, seen) for one, seen in near if _valued(text, one.content)]
     done = lower(cues.DONE).search(text.lower()) and not read(text).cues & OF_CHANGE
     if done:  # "I deployed the queue, that's done": what was decided holds
         near = [(one, seen) for one, seen in near if one.type != "decision"]
     found = [(chance(known, seen), one.order, one) for one, seen in near]
     about = {one.id for one, seen in near if _about(text, one, seen)}
-    found = [it for it in found if it[2].id in about or it[0] >= STRANGE]
+    found = [it for it in found if it[2].id in about or it[0] >= enough.strange]
     may, _, target = max(found) if found else (0.0, 0, None)
     meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0}
     sounds_so = {one.id for one, seen in near if seen["judge"] >= 0} - place.here
     ranked = sorted(found, reverse=True)
-    likely = (one for its, _, one in ranked if its >= (PERHAPS if one.id in sounds_so else DOUBTED))
+    doubts = (enough.sounds if one.id in sounds_so else enough.doubts for _, _, one in ranked)
+    likely = [one for (its, _, one), it in zip(ranked, doubts, strict=True) if its >= it]
     meant -= {one.id for one, _ in near if one.heard or _says_again(text, one.content)}
     doubted = [one for one in likely if one.id in meant]
     if target and _favourite(read(text), read(target.content)):
@@ -118,7 +133,11 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         wholly = not _lists(target.content) and (named or not _several(target.content))
         surely = wholly or may >= (SURELY if read(text).change else UNSAID)
         return Change(target, elliptic(text, target), wholly, surely, others)
-    if bare(text) and (repeated := _repeated(text, ledger, place.around.agent[-800:])):
+    if (
+        bare(text)
+        and not place.confirmed
+        and (repeated := _repeated(text, ledger, place.around.agent[-800:]))
+    ):
         return Change(repeated, elliptic=True)
     return Change(doubted[0], False, False, False, tuple(doubted[1:])) if doubted else None
 
@@ -147,6 +166,12 @@ def _says_again(text: str, older: str) -> bool:
     again = not new.change and any(it and it <= new.terms for it in parts)
     own = new.terms - usual()
     return again or (bool(own) and own <= words.terms(older))
+
+
+def _valued(text: str, older: str) -> bool:
+    """Whether each has a value of a kind that the other has not, beyond what it repeats."""
+    other = different(read(text).values, read(older).values) - {"degree"}
+    return bool(other) and not _says_again(text, older)
 
 
 def _lists(text: str) -> bool:

@@ -34,7 +34,6 @@ from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around
 from wakebook.learn.select.said import read
 from wakebook.learn.select.speech import (
-    PLAIN,
     Sentence,
     alone,
     announced,
@@ -42,19 +41,26 @@ from wakebook.learn.select.speech import (
     fiction,
     fits,
     real,
-    requests,
     sentences,
     tells_before,
     unmeant,
     with_before,
 )
-from wakebook.learn.select.worth import Kind, for_later, idle, kind_of, worthy
+from wakebook.learn.select.worth import (
+    CHANGING,
+    Kind,
+    changeable,
+    for_later,
+    idle,
+    kind_of,
+    may_change,
+    worthy,
+)
 from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry, derived_id
 
-UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
+REPORT = 300  # characters of an agent's message that may say what it has changed
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
-_CHANGING = ("fact", "decision")
 Decide = Callable[[str, Ledger, Place], Change | None]
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
@@ -117,6 +123,7 @@ class _Reader:
         self._scene = scene
         self._ledger = Ledger(scene.current, scene.project)
         self._agent: Message | None = None  # what the agent said last
+        self._user: Message | None = None  # what the user said, until the agent has done it
         self._fiction = False
         self._here: set[str] = set()  # ids of what this window has said
         self._beside: set[str] = set()  # and of what this message has
@@ -130,8 +137,9 @@ class _Reader:
     def pass_by(self, message: Message) -> None:
         if message.role == "agent":
             self._agent = message if message.text.strip() else self._agent
+            self._user = None if _confirms(message) else self._user
             return
-        self._agent = None
+        self._agent, self._user = None, message
         self._fiction = self._made_up(message)
         found = (one for one in self._by_turn.get(message.turn, ()) if _of_any(one, [message.id]))
         self._here |= {entry.id for entry in found}
@@ -221,11 +229,30 @@ class _Reader:
         self._keep(message, kept)
 
     def look_at(self, agent: Message) -> None:
-        """An agent may say what is left of a list: "then only the lanyards are open"."""
+        """An agent may say what is left of a list: "then only the lanyards are open"; or that it
+        has changed something: then what the user said before may change what it does not name."""
         left = self._scene.project and lower(cues.ONLY_LEFT).search(agent.text.lower())
         for sentence in sentences(agent.text) if left else ():
             for task in others_done(sentence.text, self._ledger, self._scene.project):
                 self._done(agent, task, f"Agent: {sentence.text}")
+        user = self._user
+        if not user or not self._scene.project or self._fiction or not _confirms(agent):
+            return
+        said = sentences(user.text)
+        theirs = [one for one in self._by_turn.get(user.turn, ()) if _of_any(one, [user.id])]
+        ours: list[Draft | Entry] = [*theirs]
+        ours += (one for one in self.drafts if one.source == user.id)
+        self._beside |= {one.id for one in ours} | {one.id for one in stated([user])}
+        for sentence, worth in zip(said, worthy(said), strict=True):
+            kept = next((one for one in ours if sentence.text in one.content), None)
+            told = kept and (kept.replaces or kept.detail or kept.type not in CHANGING)
+            if told or sentence.asked or unmeant(sentence.text):
+                continue
+            kind = kind_of(sentence)
+            changed = self._changed(user, sentence, kind, worth, agent.text)
+            if changed:
+                gone = (*changed.replaces, *([kept.id] if kept else []))
+                self._keep(agent, changed._replace(replaces=gone), (user.turn,))
 
     def _kept(self, text: str) -> bool:
         return any(text in one.content for one in self.drafts[-3:])
@@ -239,11 +266,12 @@ class _Reader:
         self._beside.add(identity)
 
     def _changed(
-        self, message: Message, sentence: Sentence, kind: Kind, worth: float
+        self, message: Message, sentence: Sentence, kind: Kind, worth: float, report: str = ""
     ) -> _Pending | None:
-        """A sentence that replaces something, or answers an open question."""
+        """A sentence that replaces something, or answers an open question. `report`: of an agent
+        that has changed something by it."""
         text = sentence.text
-        if kind.type not in _CHANGING or (
+        if kind.type not in CHANGING or (
             kind.kind == "lesson" and "corrects" not in read(text).change
         ):
             return None
@@ -254,17 +282,17 @@ class _Reader:
             for heard in self._others():
                 self._ledger.hear(heard)
             self._others = None
-        agent = self._agent.text if self._agent else ""
+        agent = report or (self._agent.text if self._agent else "")
         worth = max(worth, 0.0) if kind.wanted else worth
         around = Around(agent, message.text, worth)
-        place = Place(self._here, self._beside, self._scene.project, around)
+        place = Place(self._here, self._beside, self._scene.project, around, bool(report))
         change = self._decide(text, self._ledger, place)
         if change and not kind.wanted and idle(text, change.surely):
             change = None  # "now make the worker stop on a signal", "that's me for today"
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
         open_ = answered(text, kind.type == "decision", self._ledger, place)
-        if open_ and fits(text):
+        if open_ and not report and fits(text):
             return _Pending(kind, text, f"Answers: {open_.content}", (open_.id,))
         return None
 
@@ -369,24 +397,6 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     return _Pending(kind, text, detail, gone, old.subject, old.heard)
 
 
-def may_change(text: str, kind: Kind, worth: float) -> bool:
-    """Whether a sentence is worth comparing with what is known."""
-    if worth >= -UNSURE or kind.wanted:
-        return True
-    said = read(text)
-    return bool(said.change) or said.states
-
-
-def changeable(text: str, kind: Kind) -> bool:
-    """Whether a sentence that is not kept says something that may change."""
-    said = read(text)
-    if kind.type not in _CHANGING or said.planned or not said.about or len(text.split()) > PLAIN:
-        return False
-    if requests(said.low):
-        return False
-    return any(said.values.values()) or bool(said.concepts) or words.leads(text)
-
-
 def stated(messages: Iterable[Message]) -> Iterable[Heard]:
     """What the user states in these messages that may change later."""
     for message in _live(messages):
@@ -410,6 +420,11 @@ def untold(stated: Iterable[Heard], told: Iterable[str]) -> Iterable[Heard]:
 
 def _heard(message: Message, sentence: Sentence, text: str) -> Heard:
     return Heard(content=text, said=sentence.text, source=message.id, turn=message.turn)
+
+
+def _confirms(agent: Message) -> bool:
+    """Whether an agent says that it has changed something."""
+    return lower(cues.CONFIRMS).search(agent.text[:REPORT].lower()) is not None
 
 
 def _of_any(entry: Entry, sources: Iterable[str]) -> bool:

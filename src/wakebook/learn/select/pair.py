@@ -96,8 +96,9 @@ def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]]) -> None:
 def alike(new: Said, older: str, around: Around, rarity: Rarity) -> float:
     """How near an older sentence is, by its words, its meaning and those around."""
     old = _part(new, older)
-    near = float(vector(new.text) @ vector(old.text)) + _overlap(new.terms, old.terms, rarity)
-    return near + _overlap(_context(new.terms, around), old.terms, rarity) / 2
+    terms = old.terms - usual()
+    near = float(vector(new.text) @ vector(old.text)) + _overlap(new.terms - usual(), terms, rarity)
+    return near + _overlap(_context(new.terms, around) - usual(), terms, rarity) / 2
 
 
 @lru_cache(maxsize=64)

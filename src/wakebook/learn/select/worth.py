@@ -14,10 +14,11 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from wakebook.base.words import leads
 from wakebook.learn.about import introduced, lasts, own
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import chance, clauses_of, read, vector, weights
-from wakebook.learn.select.speech import ANNOUNCED, Sentence, requests
+from wakebook.learn.select.speech import ANNOUNCED, PLAIN, Sentence, requests
 from wakebook.log.entry import EntryKind, Status, Type
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -29,6 +30,8 @@ LASTS = 0.86  # ... or of something that is worked on, and lasting
 STATED = 0.5  # ... beside a request: "write to Dr Montt, she runs the desk"
 TALK = 0.1  # less likely to last than this, a sentence is talk
 _LENGTHS = (4, 7, 11, 16, 22, 30, 40)
+UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
+CHANGING = ("fact", "decision")
 _EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
 
 
@@ -176,3 +179,21 @@ def kind_of(sentence: Sentence) -> Kind:
     noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
     liked = lower(cues.PREFERENCE).search(core)
     return Kind("fact", "preference" if liked else None, wanted=noted)
+
+
+def may_change(text: str, kind: Kind, worth: float) -> bool:
+    """Whether a sentence is worth comparing with what is known."""
+    if worth >= -UNSURE or kind.wanted:
+        return True
+    said = read(text)
+    return bool(said.change) or said.states
+
+
+def changeable(text: str, kind: Kind) -> bool:
+    """Whether a sentence that is not kept says something that may change."""
+    said = read(text)
+    if kind.type not in CHANGING or said.planned or not said.about or len(text.split()) > PLAIN:
+        return False
+    if requests(said.low):
+        return False
+    return any(said.values.values()) or bool(said.concepts) or leads(text)
