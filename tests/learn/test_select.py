@@ -359,6 +359,24 @@ def test_questions_that_nobody_can_answer_yet_are_open() -> None:
     assert [it.type for it in extract(f"I'll ask support. {one_}")] == ["question"]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "still an open question: do we need a permit for the reserve?",
+        "and another one that's open: which lens do we take?",
+        "offene frage: brauchen wir eine genehmigung?",
+    ],
+)
+def test_one_open_question_is_kept_like_several(said: str) -> None:
+    assert [one.type for one in extract(said)] == ["question"]
+
+
+def test_a_list_for_something_is_to_be_done() -> None:
+    said = "list for the york trip:\n1. book the coach\n2. collect the consent forms"
+    tasks = ["book the coach", "collect the consent forms"]
+    assert [one.content for one in extract(said) if one.status == "open"] == tasks
+
+
 def test_what_one_needs_to_do_until_a_day_is_a_list_of_tasks() -> None:
     found = extract("ok the site. before the 20th i need to: 1) fix the form 2) book the quartet")
     assert [(one.type, one.content) for one in found] == [

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from tests.learn.selecting import NOW, SELECTOR, contents, extract, known, one, remembered, talk
-from wakebook.learn.extract import Scene, after
+from wakebook.learn.extract import Heard, Scene, after
 from wakebook.learn.select import changes
 
 BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
@@ -495,3 +495,12 @@ def test_she_is_does_not_speak_of_somebody_elses_thing() -> None:
     old = known("a", "fact", "I take 40 mg of famotidine every evening.")
     said = one("saw the doctor. she's put me on half a tablet at night, so 20 mg", current=[old])
     assert said.replaces == (old.id,)
+
+
+def test_what_was_said_and_not_kept_is_doubted() -> None:
+    old = "Maëlle tient la caisse"
+    heard = Heard(content=old, said=old, source="s", turn=1, project="p", transcript="t")
+    new = "comme maëlle part en stage, pour la caisse c'est Thibault"
+    said = extract(new, scene=Scene(project="p", heard=lambda: [heard]))
+    assert [one.content for one in said] == [old, new]
+    assert said[1].detail == f"Perhaps no longer: {old}"

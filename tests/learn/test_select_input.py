@@ -153,6 +153,17 @@ def test_own_words_beside_pasted_code() -> None:
     assert contents(said) == ["I work as a nurse at the children's hospital in Bergen."]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "et la jumelle répond : « Moi, j'ai deux filles et je ne bois jamais de café. » garde ça",
+        'the twin answers: "I have two daughters and I never drink coffee." keep that',
+    ],
+)
+def test_a_sentence_that_is_quoted_is_nobodys_word_here(said: str) -> None:
+    assert not [text for text in contents(said) if "coff" in text or "caf" in text]
+
+
 def test_a_message_without_a_turn_or_a_time() -> None:
     message = Message("user", "My sister Ilse just moved to Ghent.", "m1")
     [draft] = SELECTOR.extract([message], Scene())

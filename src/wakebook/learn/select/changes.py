@@ -57,6 +57,7 @@ ALIKE = 0.15  # less near than this, one sentence casts no doubt on another
 NEAR = 0.18  # less near than this, and without a word in common, a change is strange
 SURELY = 0.8  # likely enough for what says something else besides to be replaced ...
 UNSAID = 0.9  # ... if no word speaks of a change
+HEARD = 0.4  # likely enough to doubt what was not kept
 WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
@@ -123,7 +124,8 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     ranked = sorted(found, reverse=True)
     doubts = (enough.sounds if one.id in sounds_so else enough.doubts for _, _, one in ranked)
     likely = [one for (its, _, one), it in zip(ranked, doubts, strict=True) if its >= it]
-    meant -= {one.id for one, _ in near if one.heard or _says_again(text, one.content)}
+    meant -= {one.id for its, _, one in ranked if one.heard and its < HEARD}
+    meant -= {one.id for one, _ in near if _says_again(text, one.content)}
     doubted = [one for one in likely if one.id in meant]
     if target and _favourite(read(text), read(target.content)):
         least = FAVOURITE

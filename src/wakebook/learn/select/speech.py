@@ -18,6 +18,7 @@ from wakebook.learn.phrases import cues, lower, pattern
 TEXT = 12_000  # characters of a message that are read
 PASTED = 1_800  # characters of a message that is hardly typed by hand
 PRINTED = 2  # lines of a paragraph that only a program writes
+SPOKEN = 5  # spaces of somebody else's words
 MENU = 5  # words of a line in which each has a capital
 LONGEST = 400  # characters of a sentence that is read
 ENTRY, WORDS = 300, 40  # characters and words of an entry
@@ -240,15 +241,21 @@ def _goes_on(end: str, rest: str) -> bool:
 
 
 def unquoted(line: str) -> str:
-    """A line without what it quotes, if that is more than a sentence."""
-    return _QUOTE.sub(lambda found: '""' if len(split(found[0][1:-1])) > 1 else found[0], line)
+    """A line without what it quotes, if that is a sentence or more."""
+    return _QUOTE.sub(lambda found: '""' if _whole(found[0][1:-1].strip()) else found[0], line)
+
+
+def _whole(span: str) -> bool:
+    """Whether a quote has its own full stop: the sentence around it goes on."""
+    return len(split(span)) > 1 or (span[-1:] in tuple(".!?…") and span.count(" ") >= SPOKEN)
 
 
 def quoted(text: str) -> bool:
     """Whether most of a sentence, or much of it, is somebody else's."""
     spans = [match.group() for match in _QUOTE.finditer(text)]
     return any(
-        (span.count(" ") >= 5 and not _title(span)) or len(span) * 2 > len(text) for span in spans
+        (span.count(" ") >= SPOKEN and not _title(span)) or len(span) * 2 > len(text)
+        for span in spans
     )
 
 
