@@ -504,3 +504,15 @@ def test_what_was_said_and_not_kept_is_doubted() -> None:
     said = extract(new, scene=Scene(project="p", heard=lambda: [heard]))
     assert [one.content for one in said] == [old, new]
     assert said[1].detail == f"Perhaps no longer: {old}"
+
+
+def test_a_decision_that_is_carried_out_holds() -> None:
+    old = known("a", "decision", "Let's use a queue for the reminder mails: a table in Postgres.")
+    scene = Scene(current=[old.with_(project="p")], project="p")
+    said = extract("So the reminder mails go through the queue now.", scene=scene)
+    assert not [one for one in said if one.replaces or one.detail]
+
+
+def test_what_one_must_do_next_week_is_a_task_in_german_too() -> None:
+    said = "Ich muss nächste Woche den Nachsendeauftrag stellen und den Schlüssel abgeben."
+    assert [(it.type, it.status) for it in extract(said)] == [("task", "open")]

@@ -71,6 +71,7 @@ _COMMON = words.terms(
     "send write call ask get make order book pay buy check fix move week day new old people time"
     " remind todo forget promise owe list good last night morning"
 )
+_LIGHT = words.terms("through via by go run work")  # say nothing of their own
 _PAST = re.compile(r"\b\w{3,}ed\b")
 
 
@@ -118,6 +119,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     found = [(chance(known, seen), one.order, one) for one, seen in near]
     about = {one.id for one, seen in near if _about(text, one, seen)}
     found = [it for it in found if it[2].id in about or it[0] >= enough.strange]
+    found = [it for it in found if not _says_again(text, it[2].content)]
     may, _, target = max(found) if found else (0.0, 0, None)
     meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0}
     sounds_so = {one.id for one, seen in near if seen["judge"] >= 0} - place.here
@@ -125,7 +127,6 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     doubts = (enough.sounds if one.id in sounds_so else enough.doubts for _, _, one in ranked)
     likely = [one for (its, _, one), it in zip(ranked, doubts, strict=True) if its >= it]
     meant -= {one.id for its, _, one in ranked if one.heard and its < HEARD}
-    meant -= {one.id for one, _ in near if _says_again(text, one.content)}
     doubted = [one for one in likely if one.id in meant]
     if target and _favourite(read(text), read(target.content)):
         least = FAVOURITE
@@ -166,7 +167,7 @@ def _says_again(text: str, older: str) -> bool:
         return True  # and not "we're open on Mondays again"
     parts = (words.terms(it) for it in bare_clauses(older) if it.count(" ") >= REPEATED)
     again = not new.change and any(it and it <= new.terms for it in parts)
-    own = new.terms - usual()
+    own = new.terms - usual() - _LIGHT
     return again or (bool(own) and own <= words.terms(older))
 
 
