@@ -404,3 +404,60 @@ def test_judgements_are_committed_and_what_waits_is_not(memory: Memory) -> None:
     assert git(memory.home.root, "status", "--porcelain", "--untracked-files=all") == ""
     merge = git(memory.home.root, "check-attr", "merge", "feedback.jsonl")
     assert merge == "feedback.jsonl: merge: union"
+
+
+@pytest.mark.parametrize("standing", ["new", "committed", "packed", "on a branch", "detached"])
+def test_what_head_stands_for_is_what_git_says(tmp_path: Path, standing: str) -> None:
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    repository = Repository.find(tmp_path)
+    assert repository is not None
+    if standing == "new":
+        assert repository.branch() == "main" and not repository.head()
+        return
+    git(tmp_path, "commit", "--allow-empty", "--message", "one")
+    if standing == "packed":
+        git(tmp_path, "pack-refs", "--all")
+    if standing == "on a branch":
+        git(tmp_path, "switch", "--quiet", "--create", "explore/tides")
+    if standing == "detached":
+        git(tmp_path, "switch", "--quiet", "--detach")
+    assert repository.head() == git(tmp_path, "rev-parse", "HEAD")
+    assert repository.branch() == git(tmp_path, "branch", "--show-current")
+
+
+def test_a_work_tree_of_its_own_has_a_head_of_its_own(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    git(first, "init", "--quiet", "--initial-branch=main")
+    git(first, "commit", "--allow-empty", "--message", "one")
+    git(first, "worktree", "add", "--quiet", "-b", "other", str(second))
+    git(second, "commit", "--allow-empty", "--message", "two")
+    repository = Repository.find(second)
+    assert repository is not None and repository.branch() == "other"
+    assert repository.head() == git(second, "rev-parse", "HEAD") != git(first, "rev-parse", "HEAD")
+
+
+def test_a_note_is_committed_before_it_is_touched_even_if_it_is_ignored(memory: Memory) -> None:
+    memory.history.commit()
+    history, root = memory.history.git(), memory.home.root
+    before = subjects(root)
+    history.before_touching([memory.home.memory])
+    assert subjects(root) == before  # it is there as it is
+    (root / ".git" / "info" / "exclude").write_text("ideas.md\n")
+    ideas = root / "knowledge/reference/ideas.md"
+    ideas.parent.mkdir(parents=True, exist_ok=True)
+    ideas.write_text("Mine.\n")
+    history.before_touching([ideas])
+    assert git(root, "show", "HEAD:knowledge/reference/ideas.md") == "Mine."
+
+
+def test_closing_a_conversation_takes_few_processes(
+    memory: Memory, projects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.history.commit()
+    chat(Claude(projects), WORKDAY)
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE2_EVENT", str(trace))
+    Memory(memory.home.root).catch_up(closing=True)
+    started = [line for line in trace.read_text().splitlines() if '"event":"start"' in line]
+    assert len(subjects(memory.home.root)) > 1 and len(started) <= 10, len(started)

@@ -202,7 +202,7 @@ class History:
             return None
         done = None
         if self._due(now):
-            ask = ask and not self.repository.obstacle()
+            ask = ask and self._models.has("commit") and not self.repository.obstacle()
             said = self.proposal() if ask else ("", "")  # not under the lock: it takes time
             with self.home.locked():
                 if self._due(now):
@@ -226,9 +226,10 @@ class History:
 
     def proposal(self) -> tuple[str, str]:
         """What a model says about what is waiting: a summary, and what else there is to say."""
-        paths, plain = self.waiting(), ("", "")
+        plain = ("", "")
         if self.repository is None or not self._models.has("commit"):
             return plain
+        paths = self.waiting()
         if set(paths) <= {self.home.projects}:  # nothing, or nothing to speak of
             return plain
         try:
@@ -299,6 +300,8 @@ class History:
     def before_touching(self, paths: Sequence[Path]) -> None:
         """The user's own words are in git before anything near them changes."""
         ours = [one for one in paths if one.is_relative_to(self.home.root) and one.exists()]
+        if self.repository is None or self.repository.has_all(ours):
+            return
         names = f"{ours[0].name} as it was" if len(ours) == 1 else f"{len(ours)} notes as they were"
         self._commit("memory", names, ours, checked=False)
 

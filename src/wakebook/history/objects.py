@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wakebook.base.errors import GitError
-from wakebook.history.repository import POINTERS, Repository, run
+from wakebook.history.repository import Repository, environment, run
 
 LONG = 24 * 3600.0  # seconds that git may take
 HEADER = 12  # bytes of a pack before its first entry
@@ -116,11 +116,10 @@ class Objects:
         return self._pack
 
     def _started(self) -> subprocess.Popen[bytes]:
-        environment = {key: value for key, value in os.environ.items() if key not in POINTERS}
         return subprocess.Popen(
             ["git", "-c", "core.bigFileThreshold=2g", "cat-file", "--batch"],
             cwd=self._repository.root,
-            env=environment,
+            env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ fails, with the reason, until one succeeds.
 """
 
 import hashlib
-import os
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ from wakebook.base.config import Config
 from wakebook.base.decode import decode
 from wakebook.base.errors import GitError
 from wakebook.base.home import Home
-from wakebook.history.repository import POINTERS, Repository, run
+from wakebook.history.repository import Repository, environment, run
 
 FILE = "push.json"
 TIMEOUT = 120.0  # seconds
@@ -74,7 +73,7 @@ def start(home: Home, config: Config, repository: Repository, now: datetime) -> 
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env={key: value for key, value in os.environ.items() if key not in POINTERS},
+            env=environment(),
             check=False,
         )
     except OSError as error:

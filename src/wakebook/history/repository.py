@@ -9,24 +9,35 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from wakebook.base import clock
 from wakebook.base.errors import GitError
 from wakebook.history import leftovers
 
 TIMEOUT = 60.0
-POINTERS = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR")
+POINTERS = (b"GIT_DIR", b"GIT_INDEX_FILE", b"GIT_WORK_TREE", b"GIT_PREFIX", b"GIT_COMMON_DIR")
+QUIETLY = {
+    b"GIT_TERMINAL_PROMPT": b"0",
+    b"GIT_OPTIONAL_LOCKS": b"0",
+    b"GIT_LITERAL_PATHSPECS": b"1",  # a note may be called [draft].md
+    b"LC_ALL": b"C",
+}
 KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract")
 LOOSE = 64 << 20  # bytes of loose objects that are left as they are
 LONG = 600.0  # seconds that packing may take
 CHECKED = "WAKEBOOK_CHECKED"  # tells the hooks that this commit is Wakebook's own
+BRANCH = "refs/heads/"
+NO_BRANCH = f"{BRANCH}.invalid"  # stands in HEAD where git keeps its names in another way
+COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+SHORT = 7  # letters of a commit's name that people are told
 LISTED = ("--pathspec-from-file=-", "--pathspec-file-nul")  # of names on its input: any number
 # What git leaves in its folder while something is going on -> what that is, the state, the command
 GOING_ON = {
@@ -73,25 +84,14 @@ def run(
     """`inside`: as a part of the git command whose hook this is. `given`: its input, which is whole
     in a file before git starts: to a command that reads names, half of them or none would mean
     others, or everything."""
-    import tempfile
-
-    environment = {key: value for key, value in os.environ.items() if inside or key not in POINTERS}
-    environment |= {
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_LITERAL_PATHSPECS": "1",  # a note may be called [draft].md
-        "LC_ALL": "C",
-    }
-    environment |= extra or {}
+    given_too = {os.fsencode(key): os.fsencode(value) for key, value in (extra or {}).items()}
     options = [part for setting in ("core.quotepath=false", *settings) for part in ("-c", setting)]
     try:
-        with tempfile.TemporaryFile() as source:
-            source.write(given)
-            source.seek(0)
+        with _input(given) as source:
             done = subprocess.run(
                 [b"git", *map(_word, (*options, *arguments))],
                 cwd=root,
-                env=environment,
+                env=environment(inside) | QUIETLY | given_too,
                 stdin=source,
                 capture_output=True,
                 timeout=timeout,
@@ -104,6 +104,29 @@ def run(
         said = (answer.error or answer.text).strip()
         raise GitError(f"git {arguments[0]} in {root} failed: {said}")
     return answer
+
+
+def environment(inside: bool = False) -> dict[bytes, bytes]:
+    """What a process is told that looks at its own repository; `inside`: at that of a hook. As
+    bytes, which nobody has to encode again."""
+    found = dict(os.environb)
+    for name in () if inside else POINTERS:
+        found.pop(name, None)
+    return found
+
+
+@contextmanager
+def _input(given: bytes) -> Iterator[IO[bytes] | int]:
+    """A file with what a command is given."""
+    if not given:
+        yield subprocess.DEVNULL
+        return
+    import tempfile
+
+    with tempfile.TemporaryFile() as source:
+        source.write(given)
+        source.seek(0)
+        yield source
 
 
 def _word(text: str) -> bytes:
@@ -204,11 +227,26 @@ class Repository:
 
     def branch(self) -> str:
         """The branch that is checked out; nothing on a detached HEAD."""
+        ref = self._head_ref()
+        if ref.startswith(BRANCH) and ref != NO_BRANCH:
+            return ref.removeprefix(BRANCH)
         return self.attempt("symbolic-ref", "--quiet", "--short", "HEAD").text.strip()
 
     def head(self) -> str:
         """The newest commit, or nothing before the first one."""
+        with suppress(OSError):
+            if ref := self._head_ref():
+                found = (self.common / ref).read_text().strip()
+                if COMMIT.fullmatch(found):
+                    return found
         return self.resolve("HEAD") or ""
+
+    def _head_ref(self) -> str:
+        """What HEAD stands for, read without a process; nothing if git has to be asked."""
+        with suppress(OSError, UnicodeDecodeError):
+            kind, _, ref = (self.folder / "HEAD").read_text(encoding="utf-8").strip().partition(" ")
+            return ref if kind == "ref:" else ""
+        return ""
 
     def resolve(self, name: str) -> str | None:
         """The commit that a name stands for."""
@@ -257,6 +295,14 @@ class Repository:
         command = ["status", "--porcelain", "--no-renames", "--untracked-files=all", "-z"]
         names = [field[3:] for field in run(self.root, [*command, "--", *below]).fields]
         return [self.root / PurePosixPath(name).relative_to(self.prefix) for name in names]
+
+    def has_all(self, paths: Sequence[Path]) -> bool:
+        """Whether the last commit has these files as they are."""
+        if not paths:
+            return True
+        command = ["status", "--porcelain", "--untracked-files=all", "--ignored", "-z", "--"]
+        done = run(self.root, [*command, *map(self.name, paths)], check=False)
+        return done.code == 0 and not done.data
 
     def diff(self, paths: Sequence[Path]) -> str:
         """What has changed in these files since the last commit; a new file is all new."""
@@ -326,7 +372,7 @@ class Repository:
                 self.unstage(names + staged)
                 if not (again and leftovers.heal(self)):
                     raise
-        return self.git("rev-parse", "--short", "HEAD").strip() if done else None
+        return self.head()[:SHORT] if done else None
 
     def _committed(self, message: str, names: list[str], gone: list[str]) -> bool:
         """Stage names, then commit them and the deletions that are staged. False if there was

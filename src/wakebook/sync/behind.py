@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from datetime import timedelta
 
 from wakebook.base import clock
 from wakebook.base.home import Home
-from wakebook.history.repository import POINTERS
+from wakebook.history.repository import environment
 from wakebook.sync import machine
 from wakebook.sync.went import load
 
@@ -63,7 +62,7 @@ def start(home: Home, seconds: float = 0.0) -> bool:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env={key: value for key, value in os.environ.items() if key not in POINTERS},
+            env=environment(),
         )
         child.wait(seconds)
     except subprocess.TimeoutExpired:

@@ -8,14 +8,13 @@ machines say of themselves.
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from typing import IO
 
 from wakebook.base.errors import GitError, WakebookError
 from wakebook.history.history import History
-from wakebook.history.repository import POINTERS, Repository, run
+from wakebook.history.repository import Repository, environment, run
 from wakebook.opened import Opened
 from wakebook.sync import carry, erasures, together
 from wakebook.sync.together import After
@@ -116,13 +115,12 @@ def _git(
     if service not in (FETCH, PUSH):
         raise WakebookError(f"git has no service {service!r:.40} here: {FETCH}, {PUSH}.")
     options = [word for one in settings for word in ("-c", one)]
-    environment = {key: value for key, value in os.environ.items() if key not in POINTERS}
-    environment |= {"LC_ALL": "C", "GIT_NAMESPACE": space, "GIT_PROTOCOL": protocol}
+    more = {b"LC_ALL": "C", b"GIT_NAMESPACE": space, b"GIT_PROTOCOL": protocol}
     try:
         done = subprocess.run(
             ["git", *options, service, "--stateless-rpc", *words, str(repository.common)],
             cwd=repository.root,
-            env=environment,
+            env=environment() | {key: value.encode() for key, value in more.items()},
             stdin=asked or subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
