@@ -22,7 +22,7 @@ SEED = 2026
 ZONE = ZoneInfo("Europe/Lisbon")
 FIRST = date(2026, 1, 1)
 DAYS = 365
-SESSIONS = 220
+SESSIONS = 165
 SPRING, AUTUMN = date(2026, 3, 29), date(2026, 10, 25)  # when the clocks change
 NEVER = datetime.max.replace(tzinfo=UTC)
 BUSY = 19  # every so many days there is a long one

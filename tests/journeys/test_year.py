@@ -31,7 +31,7 @@ provider = "none"
 HOLIDAY = range(212, 222)  # ten days on which the machine is off
 PRUNED = 234  # the Sunday after MEMORY.md has become too long
 OWN = "\nThis I wrote myself, between two sessions.\n\n- and it stays: «as it is»  \n"
-MINE = "\n## Mine\n" + "- one of my lines\n" * 90
+MINE = "\n## Mine\n" + "- one of my lines\n" * 115
 PINNED = "The harbour master answers on channel 12"
 SUNDAY = 6
 
