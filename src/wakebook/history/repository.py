@@ -116,10 +116,11 @@ def environment(inside: bool = False) -> dict[bytes, bytes]:
 
 
 @contextmanager
-def _input(given: bytes) -> Iterator[IO[bytes] | int]:
+def _input(given: bytes) -> Iterator[IO[bytes]]:
     """A file with what a command is given."""
     if not given:
-        yield subprocess.DEVNULL
+        with Path(os.devnull).open("rb") as source:
+            yield source
         return
     import tempfile
 

@@ -10,6 +10,7 @@ and is told with the sentence beside it.
 
 import re
 from collections.abc import Set as AbstractSet
+from difflib import SequenceMatcher
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -39,6 +40,7 @@ from wakebook.learn.select.said import (
     clauses_of,
     different,
     read,
+    units,
     usual,
     weights,
 )
@@ -60,7 +62,10 @@ UNSAID = 0.9  # ... if no word speaks of a change
 HEARD = 0.4  # likely enough to doubt what was not kept
 WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
-FAVOURITE = 0.35  # likely enough where only one can be the favourite
+FAVOURITE = 0.35  # likely enough where only one can be the favourite, or a count moves on
+SLIPS = 4  # statements back that a slip may stand in
+BRIEF = 3  # words of what was meant
+SPELT = 0.5  # this much alike, two words may be one that was misspelt
 _MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 ASKED = 4  # open tasks and questions that the judge is asked of
 LEAST = 4  # words of a report in other words
@@ -71,7 +76,15 @@ _COMMON = words.terms(
     "send write call ask get make order book pay buy check fix move week day new old people time"
     " remind todo forget promise owe list good last night morning"
 )
+_COUNTING = words.terms("far finish reach hit pass total count current different read spot manage")
+_COUNTED = re.compile(  # of the user, or what is left
+    r"\b(?:left|remaining|i|i'm|i've|im|ive|my|we|we've|our|ich|mein\w*|wir|je|j'\w+|mon|ma|mes|mi)\b"
+)
 _LIGHT = words.terms("through via by go run work")  # say nothing of their own
+_TOKEN = re.compile(r"[\w€$£](?:[\w.:'’/%-]*[\w%])?")
+_DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\d+")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
+_WRITTEN = re.compile(r"[A-ZÀ-Þ]\w|\w[-\d]")  # a name, or a code
 _PAST = re.compile(r"\b\w{3,}ed\b")
 
 
@@ -81,6 +94,7 @@ class Change(NamedTuple):
     wholly: bool = True  # nothing of the target holds
     surely: bool = True  # something does not; else both stand, and one unsettles the other
     doubted: tuple[Known, ...] = ()  # what it may have changed besides
+    meant: str = ""  # the target with its slip put right
 
 
 class Enough(NamedTuple):
@@ -110,6 +124,8 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     known = weights().changes
     enough = CONFIRMED if place.confirmed else Enough(weights().changes_threshold)
     least = enough.replaces
+    if slipped := _slipped(text, ledger, place):
+        return slipped
     near = compared(text, ledger, place)
     if place.confirmed:  # then another value will do, and nothing else
         near = [(one, seen) for one, seen in near if _valued(text, one.content)]
@@ -128,20 +144,23 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     likely = [one for (its, _, one), it in zip(ranked, doubts, strict=True) if its >= it]
     meant -= {one.id for its, _, one in ranked if one.heard and its < HEARD}
     doubted = [one for one in likely if one.id in meant]
-    if target and _favourite(read(text), read(target.content)):
+    counted = target is not None and _counts(read(text), target.content)
+    if target and (counted or _favourite(read(text), read(target.content))):
         least = FAVOURITE
     if target and not done and may >= ((1 + least) / 2 if target.fixed else least):
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
         wholly = not _lists(target.content) and (named or not _several(target.content))
-        surely = wholly or may >= (SURELY if read(text).change else UNSAID)
-        return Change(target, elliptic(text, target), wholly, surely, others)
+        surely = wholly or counted or may >= (SURELY if read(text).change else UNSAID)
+        short = elliptic(text, target)
+        right = _meant(text, read(text), target.content)[1] if short and bare(text) else ""
+        return Change(target, short, wholly, surely, others, right)
     if (
         bare(text)
         and not place.confirmed
         and (repeated := _repeated(text, ledger, place.around.agent[-800:]))
     ):
-        return Change(repeated, elliptic=True)
+        return Change(repeated, True, meant=_meant(text, read(text), repeated.content)[1])
     return Change(doubted[0], False, False, False, tuple(doubted[1:])) if doubted else None
 
 
@@ -201,6 +220,85 @@ def _favourite(new: Said, old: Said) -> bool:
     """Whether both say what someone's favourite is, of the same kind of thing."""
     things = new.about & old.frame - usual() - words.terms("favourite favorite")
     return "favourite" in new.cues & old.cues and bool(things)
+
+
+def _counts(new: Said, older: str) -> bool:
+    """Whether both say how far the user has come with the same thing: "I'm on page 140"."""
+    if new.planned or "also" in new.cues or not lower(cues.COUNTER).search(new.low):
+        return False
+    old = read(older)
+    counted = new.beside["number"].keys() & old.beside["number"].keys() - units() - _COUNTING
+    names = [it.values["name"] for it in (new, old)]
+    apart = all(names) and names[0].isdisjoint(names[1])  # page 140 of another book
+    mine = all(_COUNTED.search(it.low) for it in (new, old)) and not apart
+    return mine and bool(counted) and "number" in different(new.values, old.values)
+
+
+def slip(text: str) -> str:
+    """What was meant, if a sentence says nothing else: "sorry, Thursday", "*eu-north"."""
+    bare = text.strip(" .!)")
+    found = lower(cues.SLIP).fullmatch(bare.lower())
+    if not found:
+        return ""
+    start, end = next(it for it in map(found.span, ("star", "first", "last")) if it[0] >= 0)
+    said, values = bare[start:end].strip(), read(text).values
+    if " " not in said and _WRITTEN.search(said):
+        return said
+    rest = read(said).about - usual() - units() - _own(read(text))
+    short = len(rest) < 2 and said.count(" ") < BRIEF
+    return said if short and any(values[kind] for kind in KINDS[:3]) else ""
+
+
+def _slipped(text: str, ledger: Ledger, place: Place) -> Change | None:
+    """The sentence with a slip that is put right, and how it was meant: the last that has a word
+    like it, or else another value of that kind."""
+    said = slip(text)
+    found: list[tuple[int, int, Known, str]] = []
+    for known in ledger.latest(SLIPS, place.here) if said else ():
+        if known.id in place.here and said.lower() not in known.content.lower():
+            like, meant = _meant(said, read(text), known.content)
+            found += [(like, -len(found), known, meant)] if like else []
+    if not found:
+        return None
+    _, _, known, meant = max(found)
+    return Change(known, elliptic=True, meant=meant)
+
+
+def _meant(said: str, new: Said, older: str) -> tuple[int, str]:
+    """How well what was meant fits into a sentence: 2 if a word there is like it, 1 if there is a
+    value of that kind, 0 if not; and the sentence with it, if it is clear in the place of what."""
+    tokens = _TOKEN.findall(older)
+    if " " in said and read(said).about - usual() - _own(new) - words.terms(older):
+        return 0, ""  # it says something else, too
+    for kind in (*KINDS[:3], ""):
+        ours = [it for it in _TOKEN.findall(said) if not kind or _is_one(it, new.values[kind])]
+        if len(ours) != 1:
+            continue
+        values = read(older).values[kind] if kind else frozenset()
+        their = [it for it in tokens if it != ours[0] and (not kind or _is_one(it, values))]
+        like = [it for it in their if _alike(it.lower(), ours[0].lower())]
+        like = [it for it in like if len(it) == len(ours[0])] or like
+        chosen = like or ([] if kind in ("number", "") else their)
+        clear = len(chosen) == 1 and older.count(chosen[0]) == 1
+        if chosen:
+            return 1 + bool(like), older.replace(chosen[0], ours[0]) if clear else ""
+    return 0, ""
+
+
+def _own(said: Said) -> frozenset[str]:
+    """The terms of its values."""
+    return words.terms(" ".join(it for kind in KINDS[:3] for it in said.values[kind]))
+
+
+def _is_one(token: str, values: AbstractSet[str]) -> bool:
+    return bool(values & {token.lower(), _ORDINAL.sub("", token.lower())})
+
+
+def _alike(word: str, other: str) -> bool:
+    """Whether two words are spelt alike, or two numbers written alike."""
+    if _DIGIT.search(word) or _DIGIT.search(other):
+        return _DIGITS.sub("0", word) == _DIGITS.sub("0", other)
+    return word[:1] == other[:1] and SequenceMatcher(None, word, other).ratio() >= SPELT
 
 
 def compared(

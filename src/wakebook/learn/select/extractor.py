@@ -27,6 +27,7 @@ from wakebook.learn.select.changes import (
     others_done,
     replaced,
     settled,
+    slip,
     unsettled,
 )
 from wakebook.learn.select.handoff import last_words
@@ -49,6 +50,7 @@ from wakebook.learn.select.speech import (
 from wakebook.learn.select.worth import (
     CHANGING,
     Kind,
+    beside_order,
     changeable,
     for_later,
     idle,
@@ -179,7 +181,8 @@ class _Reader:
                 rule = Kind("fact", "preference", wanted=True)
                 self._pending = _Pending(rule, sentence.text, f"{AMONG}{over}")
             elif not made_up or lower(cues.FICTIONAL).search(low):
-                self._sentence(message, sentence, max(worth, 0.0) if about else worth)
+                worth = max(worth, 0.0) if about else worth
+                self._sentence(message, beside_order(sentence), worth)
             if about and self._pending and not self._pending.detail:
                 self._pending = self._pending._replace(detail=f"{AMONG}{about}")
         self._settle(message)
@@ -246,7 +249,7 @@ class _Reader:
         for sentence, worth in zip(said, worthy(said), strict=True):
             kept = next((one for one in ours if sentence.text in one.content), None)
             told = kept and (kept.replaces or kept.detail or kept.type not in CHANGING)
-            if told or sentence.asked or unmeant(sentence.text):
+            if told or sentence.asked or slip(sentence.text) or unmeant(sentence.text):
                 continue
             kind = kind_of(sentence)
             changed = self._changed(user, sentence, kind, worth, agent.text)
@@ -276,7 +279,7 @@ class _Reader:
         ):
             return None
         here = self._scene.project and changeable(text, kind)
-        if not (here or may_change(text, kind, worth)):
+        if not (here or may_change(text, kind, worth) or slip(text)):
             return None
         if self._others is not None:  # what was said in other windows, before it is needed first
             for heard in self._others():
@@ -380,11 +383,12 @@ class _Reader:
 
 
 def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
-    """A correction that says too little alone stands behind what it corrects. What may have changed
+    """A correction that says too little alone stands behind what it corrects, a slip that is put
+    right in its place. What may have changed
     something, or a part of it, says so."""
     old = change.target
     others = "\n".join(f"{DOUBTS}{unsettled(one.content, text)}" for one in change.doubted)
-    whole = f"{old.content} {text}"
+    whole = change.meant or f"{old.content} {text}"
     if change.elliptic and fits(whole):
         detail = f"{WAS}{old.content}\n{others}".strip()
         return _Pending(kind, whole, detail, (old.id,), old.subject, old.heard)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from wakebook.base.words import leads
 from wakebook.learn.about import introduced, lasts, own
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import chance, clauses_of, read, vector, weights
-from wakebook.learn.select.speech import ANNOUNCED, PLAIN, Sentence, requests
+from wakebook.learn.select.said import KINDS, chance, clauses_of, read, vector, weights
+from wakebook.learn.select.speech import ANNOUNCED, PLAIN, Sentence, requests, unmeant
 from wakebook.log.entry import EntryKind, Status, Type
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -145,6 +145,18 @@ def idle(text: str, wholly: bool) -> bool:
         return True
     adds = lower(cues.ADDS).match(said.low, said.lead) is not None
     return adds or (asks and not (wholly and said.change))  # "good, format everything"
+
+
+def beside_order(sentence: Sentence) -> Sentence:
+    """What an order says that has changed: "new labels please, a jar costs 7.20 from now on"; else
+    the sentence as it is."""
+    order = lower(cues.ORDERS).match(sentence.text.lower()) is not None
+    for part in clauses_of(sentence.text)[1:] if order else ():
+        said = read(part)
+        told = said.change and said.about and any(said.values[kind] for kind in KINDS[:3])
+        if told and not (unmeant(part) or requests(said.low)):
+            return sentence._replace(text=part.strip(" ,;"))
+    return sentence
 
 
 class Kind(NamedTuple):
