@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,6 +130,25 @@ def test_a_wish_is_not_told_elsewhere_after_it_was_taken_back(
     memory.catch_up()
     told = memory.turns.start(cwd="/home/mira/elsewhere").text
     assert "bullet points, always" not in told
+
+
+def test_a_change_in_one_project_casts_no_doubt_on_another(memory: Memory, projects: Path) -> None:
+    first = Claude(projects).user("from now on answer me in bullet points, always").agent("Sure.")
+    folder = projects.parent / "-home-mira-plumb"
+    folder.mkdir()
+    other = Elsewhere(folder, "5e550002-0000-4000-8000-000000000002")
+    other.user("plumb is different: yarn, two spaces, commits start with PLB-12.").agent("OK.")
+    memory.catch_up(closing=True)
+    assert "PLB-12" in memory.turns.start(cwd="/home/mira/plumb").text
+    first.pause(days=1)
+    first.user("we gave up on tabs here, prettier default from today, so two spaces").agent("Fine.")
+    memory.catch_up(closing=True)
+    assert "PLB-12" in memory.turns.start(cwd="/home/mira/plumb").text
+
+
+class Elsewhere(Claude):
+    def record(self, kind: str, **fields: Any) -> dict[str, Any]:
+        return super().record(kind, **{"cwd": "/home/mira/plumb"} | fields)
 
 
 def test_words_that_were_not_kept_are_in_doubt_sooner() -> None:

@@ -7,7 +7,7 @@ are the same for one message after the other, so the last few layouts are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
@@ -344,3 +344,29 @@ def fair(needs: Mapping[str, int], room: int) -> dict[str, int]:
         given[name] = min(need, left // (len(needs) - number))
         left -= given[name]
     return given
+
+
+class Section:
+    """A part of a text: a heading, and lines or words below it."""
+
+    def __init__(self, heading: str, lines: Sequence[str], text: str = "") -> None:
+        self._heading = heading
+        self._lines = [f"- {line}" for line in lines]
+        self._text = text
+        body = text or "\n".join(self._lines)
+        self.whole = f"{heading}\n{body}".strip("\n") if body else ""
+
+    def cut(self, room: int, tells: bool = True) -> str:
+        """As much of it as fits; it tells of the rest."""
+        if tokenizer.count(self.whole) <= room:
+            return self.whole
+        if self._text:
+            return trim(self.whole, room, "`wakebook log`").text
+        kept = self._lines
+        while len(kept) > 1 - tells:
+            kept = kept[:-1]
+            rest = [f"- … and {len(self._lines) - len(kept)} more"] * tells
+            text = "\n".join([self._heading, *kept, *rest])
+            if tokenizer.count(text) <= room:
+                return text
+        return ""

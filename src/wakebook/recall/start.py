@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from wakebook.base import words
 from wakebook.base.config import Briefing
 from wakebook.capture.transcript import one_line
-from wakebook.learn.about import FIRST, OWN, Weights, about, forms, lost, own, vague
+from wakebook.learn.about import FIRST, OWN, Weights, about, forms, is_own, lost, own, vague
 from wakebook.learn.extract import RULES
 from wakebook.learn.phrases import cues, pattern
 from wakebook.learn.select.said import DIGIT, bare_clauses, clauses_of, usual
@@ -40,9 +40,9 @@ from wakebook.recall import days
 from wakebook.recall.holding import holding, reported
 from wakebook.recall.lately import lately
 from wakebook.recall.perhaps import lists
-from wakebook.recall.slot import fair
+from wakebook.recall.slot import Section, fair
 from wakebook.recall.stale import Stale, Utterance, once, unmarked
-from wakebook.recall.texts import in_confidence, says, trim
+from wakebook.recall.texts import in_confidence, says
 from wakebook.store.hits import Replaced
 
 if TYPE_CHECKING:
@@ -212,7 +212,9 @@ class State:
     def _doubted(self, entry: Entry) -> bool:
         """Whether a plain fact may have changed, so that it is left to the search."""
         plain = entry.type == "fact" and entry.kind is None and entry.session != "manual"
-        return plain and not entry.pinned and self._stale.doubted(_spoken(entry), False, BOTH)
+        return (
+            plain and not entry.pinned and self._since(entry).doubted(_spoken(entry), False, BOTH)
+        )
 
     def lasting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Entries of which something holds, by all that was said since."""
@@ -221,7 +223,7 @@ class State:
                 continue
             spoken = _spoken(entry)
             self._look_for(spoken)
-            found = self._stale.correction(spoken)
+            found = self._since(entry).correction(spoken)
             if found is None:
                 text = "" if self._doubted(entry) else entry.content
             else:
@@ -240,8 +242,21 @@ class State:
         said = self._known.said
         return reported(text, [one for one in said if one.at > task.at and one.talk != task.talk])
 
+    def _since(self, entry: Entry) -> Stale:
+        """What was said since that an entry may be about: of a truth about the user, in other
+        projects, too."""
+        wide = self._known.elsewhere and is_own(entry, self._known.registry)
+        return self._stale_elsewhere if wide else self._stale
+
     @cached_property
     def _stale(self) -> Stale:
+        return self._made(())
+
+    @cached_property
+    def _stale_elsewhere(self) -> Stale:
+        return self._made(self._known.elsewhere)
+
+    def _made(self, elsewhere: Sequence[Utterance]) -> Stale:
         by_id = self._chains.by_id
         pairs = ((by_id[old], by_id[new]) for old, new in self._chains.replaced_by.items())
         booked = [
@@ -256,7 +271,7 @@ class State:
             for old in doubts(new.detail)
         ]
         stale = Stale([*booked, *unsettled])
-        stale.learn([*self._later, *self._known.said, *self._known.elsewhere], self._known.topic)
+        stale.learn([*self._later, *self._known.said, *elsewhere], self._known.topic)
         return stale
 
     @cached_property
@@ -271,7 +286,9 @@ class State:
         older sentence is searched for."""
         older = len(self._later) == LEARNED and sentence.at < self._later[-1].at
         if older and self._known.near:
-            self._stale.learn(self._known.near(sentence))
+            self._stale.learn(near := self._known.near(sentence))
+            if self._known.elsewhere:
+                self._stale_elsewhere.learn(near)
 
     def lately(self) -> Iterator[tuple[str, str]]:
         """What the user said here that is not kept as an entry, as far as it holds: the words, and
@@ -346,14 +363,14 @@ def start(
     stand = [state.holding(one, above) for one in handoffs]
     said = _Said(state, notes, *stand, *(one.content for one in told))
     parts = [
-        _Part(ABOUT, [] if loaded else [state.dated(one) for one in told]),
-        _Part(NOTES, [], notes),
-        *(_Part("", [], text) for text in stand or [NOTHING]),
-        _Part("## To Keep in Mind", said.fresh(state.kept(), _with_subject)),
-        _Part(
+        Section(ABOUT, [] if loaded else [state.dated(one) for one in told]),
+        Section(NOTES, [], notes),
+        *(Section("", [], text) for text in stand or [NOTHING]),
+        Section("## To Keep in Mind", said.fresh(state.kept(), _with_subject)),
+        Section(
             "## Open", said.fresh(state.open("task", "question"), lambda one: _to_do(one, state))
         ),
-        _Part(
+        Section(
             "## Decided",
             said.fresh(state.decisions(), lambda one: _decided(one, state)),
         ),
@@ -365,8 +382,8 @@ def start(
     texts = [part.cut(given[place]) for place, part in filled.items()]
     left = room - sum(min(needs[place], given[place]) for place in filled)
     known_ = (one for one in state.facts() if one.id not in vain)
-    facts = _Part("## Known", said.fresh(known_, lambda one: _known(one, state), MOST))
-    for more in (facts, _Part("## Also Said Here", said.lately())):
+    facts = Section("## Known", said.fresh(known_, lambda one: _known(one, state), MOST))
+    for more in (facts, Section("## Also Said Here", said.lately())):
         texts += [more.cut(left - SOME, tells=False)] if left > FEW else []
         left -= tokenizer.count(texts[-1]) + SOME
     return "\n\n".join(filter(None, [*texts, FURTHER]))
@@ -474,27 +491,3 @@ class _Said:
             if len(found) == EACH:
                 break
         return found
-
-
-class _Part:
-    def __init__(self, heading: str, lines: Sequence[str], text: str = "") -> None:
-        self._heading = heading
-        self._lines = [f"- {line}" for line in lines]
-        self._text = text
-        body = text or "\n".join(self._lines)
-        self.whole = f"{heading}\n{body}".strip("\n") if body else ""
-
-    def cut(self, room: int, tells: bool = True) -> str:
-        """As much of it as fits; it tells of the rest."""
-        if tokenizer.count(self.whole) <= room:
-            return self.whole
-        if self._text:
-            return trim(self.whole, room, "`wakebook log`").text
-        kept = self._lines
-        while len(kept) > 1 - tells:
-            kept = kept[:-1]
-            rest = [f"- … and {len(self._lines) - len(kept)} more"] * tells
-            text = "\n".join([self._heading, *kept, *rest])
-            if tokenizer.count(text) <= room:
-                return text
-        return ""
