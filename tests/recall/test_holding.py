@@ -46,6 +46,18 @@ def test_what_an_agent_said_was_left_comes_with_what_was_said_of_it_since() -> N
     assert held(report, [drill._replace(talk=TALK)]) == [report]  # said before the handoff
 
 
+def test_what_the_user_was_about_to_do_comes_with_what_is_done() -> None:
+    last = "User last: next up for me: rotate the grafana token, write the disk runbook"
+    done = Utterance("token's rotated btw.", 200, "raw/conversations/two.md", 1)
+    assert held(last, [done]) == [
+        "User last: next up for me: rotate the grafana token (done, it seems: token's rotated btw),"
+        " write the disk runbook"
+    ]
+    assert held(last, []) == [last]
+    both = done._replace(text="I rotated the grafana token and wrote the disk runbook.")
+    assert held(last, [both]) == []
+
+
 def test_a_list_comes_with_what_was_said_of_its_things() -> None:
     list_ = "open questions: can we split the stall with Rosa, what does the power cost"
     said = [Utterance("Rosa is in, she takes the left half.", 2)]

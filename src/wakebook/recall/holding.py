@@ -16,7 +16,7 @@ from wakebook.base import words
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.said import usual
 from wakebook.learn.select.speech import pieces, requests
-from wakebook.recall.perhaps import items
+from wakebook.recall.perhaps import items, lists
 from wakebook.recall.stale import Note, Stale, Utterance, repeats, sentences
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def holding(
         lost = lost.union(*(one.lost for one in found if one))
         kept = stale.current(text, place)
         kept = " ".join(_of_list(one, since) for one in sentences(kept)) if place.agent else kept
+        kept = stale.undone(place._replace(text=kept)) if label == LAST and lists(kept) else kept
         lines += [f"{label}{kept}"] if kept else []
     return "\n".join(lines)
 

@@ -62,7 +62,8 @@ _OUT = re.compile(
 )
 _LIST = re.compile(  # "things for the club site: ..."
     r"[^:]{0,60}\b(?:things|list|to[- ]?dos?|tasks?|open (?:points|questions|issues)"
-    r"|(?:still|left|have) to do|gotta do|missing|falta|pendientes?|fehlt|zu tun|zettel|offen\w*"
+    r"|next (?:up|steps?)|up next|on my plate|(?:still|left|have) to do|gotta do"
+    r"|missing|falta|pendientes?|fehlt|zu tun|zettel|offen\w*"
     r"|à faire|reste)\b[^:]{0,40}: ",
     re.IGNORECASE,
 )
