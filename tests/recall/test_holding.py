@@ -16,7 +16,7 @@ def held(
     stale = Stale([])
     stale.learn(said)
     left = Handoff("s", "", f"{HEAD}\n{text}", TALK, 100)
-    return holding(left, stale, said, told, after).split("\n")[2:]
+    return holding(left, stale, said, told, after=after).split("\n")[2:]
 
 
 def test_what_was_asked_is_told_without_what_is_an_entry() -> None:
@@ -25,6 +25,15 @@ def test_what_was_asked_is_told_without_what_is_an_entry() -> None:
     assert held(asked, [], ("book the catering", "lanyards")) == []
     rule = "Asked: we deploy from main. add the flag"
     assert held(rule, [], ("we deploy from main",)) == ["Asked: add the flag"]
+
+
+def test_what_is_said_again_is_not_told_again() -> None:
+    rule = ("never commit straight to main here, always a branch",)
+    asked = "Asked: seat lock please. and again: never commit straight to main"
+    assert held(asked, [], rule) == ["Asked: seat lock please."]
+    last = "User last: ne mets jamais de photos sur les étiquettes"
+    again = ("et je répète, ne mets jamais de photos sur les étiquettes",)
+    assert held(last, [], again) == [] and held(last, []) == [last]
 
 
 def test_what_was_asked_is_over_when_others_have_come_since() -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HEADING = 2  # lines of a handoff before its words
 ASKED, LAST, LEFT = "Asked: ", "User last: ", "Left: "
 LEAST = 4  # words of a report
+AGAIN = 3  # words of what is known again
 ALIKE = 40  # characters by which the user's own words are known again
 _LABEL = re.compile(r"((?:[A-Z][a-z]+(?: last)?: )?)(.*)")
 
@@ -33,16 +34,19 @@ def holding(
     left: Handoff,
     stale: Stale,
     said: Sequence[Utterance],
-    told: Iterable[str],
+    told: Collection[str],
+    kept: Iterable[str] = (),
     after: Collection[str] = (),
 ) -> str:
     """A handoff without what has changed since. `said`: what the user said here. `told`: what is
-    told by itself, and need not be repeated. `after`: later conversations that left something."""
+    told by itself, and need not be repeated. `kept`: what is an entry, and need not be asked for
+    again. `after`: later conversations that left something."""
     lines = left.text.split("\n")[:HEADING]
     lost: frozenset[str] = frozenset()
     then = [one for one in said if left.transcript and one.talk == left.transcript]
     since = [one for one in said if one.at > left.at and one.talk != left.transcript]
-    known = {_bare(part) for one in told for part in (one, *sentences(one))}
+    known = {_bare(part) for one in (*told, *kept) for part in (one, *sentences(one))}
+    terms = [words.terms(one) for one in told]
     for line in left.text.split("\n")[HEADING:]:
         label, text = _LABEL.match(line).groups()  # type: ignore[union-attr]
         typed = label in (ASKED, LAST, LEFT) or any(text[:ALIKE] in one.text for one in then)
@@ -51,7 +55,7 @@ def holding(
             over = any(one.talk in after for one in since)
             text = "" if over or _idle(cues.SARCASM, text) else text
             meant = (one for one in pieces(text) if not _idle(cues.HYPOTHETICAL, one))
-            text = " ".join(one for one in meant if _bare(one) not in known)
+            text = " ".join(one for one in meant if not _told(one, known, terms))
             begun = words.terms(text)
             asked = (one for one in then if len(begun & words.terms(one.text)) > len(begun) / 2)
             place = min(asked, key=lambda one: one.turn, default=place)
@@ -59,10 +63,12 @@ def holding(
             text = " ".join(one for one in sentences(text) if not repeats(one, lost))
         found = (stale.correction(place._replace(text=one)) for one in sentences(text))
         lost = lost.union(*(one.lost for one in found if one))
-        kept = stale.current(text, place)
-        kept = " ".join(_of_list(one, since) for one in sentences(kept)) if place.agent else kept
-        kept = stale.undone(place._replace(text=kept)) if label == LAST and lists(kept) else kept
-        lines += [f"{label}{kept}"] if kept else []
+        if label == LAST:
+            text = " ".join(one for one in sentences(text) if not _told(one, told, terms))
+        now = stale.current(text, place)
+        now = " ".join(_of_list(one, since) for one in sentences(now)) if place.agent else now
+        now = stale.undone(place._replace(text=now)) if label == LAST and lists(now) else now
+        lines += [f"{label}{now}"] if now else []
     return "\n".join(lines)
 
 
@@ -89,6 +95,12 @@ def _open(low: str) -> bool:
 
 def _bare(text: str) -> str:
     return text.strip(" .!;,")
+
+
+def _told(text: str, known: Collection[str], terms: Sequence[frozenset[str]]) -> bool:
+    """Whether it is told by itself, in these words or with more: "and again: always a branch"."""
+    said = words.terms(pattern(cues.REPEATS).sub("", text))
+    return _bare(text) in known or (len(said) >= AGAIN and any(said <= one for one in terms))
 
 
 def _idle(form: str, text: str) -> bool:

@@ -207,7 +207,7 @@ class State:
             for one in entries
             if one.timestamp.timestamp() > left.at
         }
-        return holding(left, self._stale, self._known.said, [*above, *kept], since)
+        return holding(left, self._stale, self._known.said, above, kept, since)
 
     def _doubted(self, entry: Entry) -> bool:
         """Whether a plain fact may have changed, so that it is left to the search."""
@@ -359,7 +359,8 @@ def start(
     user = list(islice(state.lasting(state.about), FIRST))
     told = _of_user(user)
     vain = {one.id for one in user} - {one.id for one in told}
-    above = {unmarked(one.content) for one in told}
+    kept = islice(state.kept(), EACH)
+    above = {unmarked(one.content) for one in (*told, *kept)}
     stand = [state.holding(one, above) for one in handoffs]
     said = _Said(state, notes, *stand, *(one.content for one in told))
     parts = [

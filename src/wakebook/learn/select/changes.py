@@ -10,7 +10,6 @@ and is told with the sentence beside it.
 
 import re
 from collections.abc import Set as AbstractSet
-from difflib import SequenceMatcher
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -27,6 +26,8 @@ from wakebook.learn.select.pair import (
     alike,
     evidence,
     likely,
+    put_right,
+    slip,
     sounds,
     stands,
 )
@@ -64,8 +65,6 @@ WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite, or a count moves on
 SLIPS = 4  # statements back that a slip may stand in
-BRIEF = 3  # words of what was meant
-SPELT = 0.5  # this much alike, two words may be one that was misspelt
 _MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 ASKED = 4  # open tasks and questions that the judge is asked of
 LEAST = 4  # words of a report in other words
@@ -81,10 +80,6 @@ _COUNTED = re.compile(  # of the user, or what is left
     r"\b(?:left|remaining|i|i'm|i've|im|ive|my|we|we've|our|ich|mein\w*|wir|je|j'\w+|mon|ma|mes|mi)\b"
 )
 _LIGHT = words.terms("through via by go run work")  # say nothing of their own
-_TOKEN = re.compile(r"[\w€$£](?:[\w.:'’/%-]*[\w%])?")
-_DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\d+")
-_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
-_WRITTEN = re.compile(r"[A-ZÀ-Þ]\w|\w[-\d]")  # a name, or a code
 _PAST = re.compile(r"\b\w{3,}ed\b")
 
 
@@ -153,14 +148,14 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         wholly = not _lists(target.content) and (named or not _several(target.content))
         surely = wholly or counted or may >= (SURELY if read(text).change else UNSAID)
         short = elliptic(text, target)
-        right = _meant(text, read(text), target.content)[1] if short and bare(text) else ""
+        right = put_right(text, read(text), target.content)[1] if short and bare(text) else ""
         return Change(target, short, wholly, surely, others, right)
     if (
         bare(text)
         and not place.confirmed
         and (repeated := _repeated(text, ledger, place.around.agent[-800:]))
     ):
-        return Change(repeated, True, meant=_meant(text, read(text), repeated.content)[1])
+        return Change(repeated, True, meant=put_right(text, read(text), repeated.content)[1])
     return Change(doubted[0], False, False, False, tuple(doubted[1:])) if doubted else None
 
 
@@ -234,21 +229,6 @@ def _counts(new: Said, older: str) -> bool:
     return mine and bool(counted) and "number" in different(new.values, old.values)
 
 
-def slip(text: str) -> str:
-    """What was meant, if a sentence says nothing else: "sorry, Thursday", "*eu-north"."""
-    bare = text.strip(" .!)")
-    found = lower(cues.SLIP).fullmatch(bare.lower())
-    if not found:
-        return ""
-    start, end = next(it for it in map(found.span, ("star", "first", "last")) if it[0] >= 0)
-    said, values = bare[start:end].strip(), read(text).values
-    if " " not in said and _WRITTEN.search(said):
-        return said
-    rest = read(said).about - usual() - units() - _own(read(text))
-    short = len(rest) < 2 and said.count(" ") < BRIEF
-    return said if short and any(values[kind] for kind in KINDS[:3]) else ""
-
-
 def _slipped(text: str, ledger: Ledger, place: Place) -> Change | None:
     """The sentence with a slip that is put right, and how it was meant: the last that has a word
     like it, or else another value of that kind."""
@@ -256,49 +236,12 @@ def _slipped(text: str, ledger: Ledger, place: Place) -> Change | None:
     found: list[tuple[int, int, Known, str]] = []
     for known in ledger.latest(SLIPS, place.here) if said else ():
         if known.id in place.here and said.lower() not in known.content.lower():
-            like, meant = _meant(said, read(text), known.content)
+            like, meant = put_right(said, read(text), known.content)
             found += [(like, -len(found), known, meant)] if like else []
     if not found:
         return None
     _, _, known, meant = max(found)
     return Change(known, elliptic=True, meant=meant)
-
-
-def _meant(said: str, new: Said, older: str) -> tuple[int, str]:
-    """How well what was meant fits into a sentence: 2 if a word there is like it, 1 if there is a
-    value of that kind, 0 if not; and the sentence with it, if it is clear in the place of what."""
-    tokens = _TOKEN.findall(older)
-    if " " in said and read(said).about - usual() - _own(new) - words.terms(older):
-        return 0, ""  # it says something else, too
-    for kind in (*KINDS[:3], ""):
-        ours = [it for it in _TOKEN.findall(said) if not kind or _is_one(it, new.values[kind])]
-        if len(ours) != 1:
-            continue
-        values = read(older).values[kind] if kind else frozenset()
-        their = [it for it in tokens if it != ours[0] and (not kind or _is_one(it, values))]
-        like = [it for it in their if _alike(it.lower(), ours[0].lower())]
-        like = [it for it in like if len(it) == len(ours[0])] or like
-        chosen = like or ([] if kind in ("number", "") else their)
-        clear = len(chosen) == 1 and older.count(chosen[0]) == 1
-        if chosen:
-            return 1 + bool(like), older.replace(chosen[0], ours[0]) if clear else ""
-    return 0, ""
-
-
-def _own(said: Said) -> frozenset[str]:
-    """The terms of its values."""
-    return words.terms(" ".join(it for kind in KINDS[:3] for it in said.values[kind]))
-
-
-def _is_one(token: str, values: AbstractSet[str]) -> bool:
-    return bool(values & {token.lower(), _ORDINAL.sub("", token.lower())})
-
-
-def _alike(word: str, other: str) -> bool:
-    """Whether two words are spelt alike, or two numbers written alike."""
-    if _DIGIT.search(word) or _DIGIT.search(other):
-        return _DIGITS.sub("0", word) == _DIGITS.sub("0", other)
-    return word[:1] == other[:1] and SequenceMatcher(None, word, other).ratio() >= SPELT
 
 
 def compared(

@@ -27,12 +27,11 @@ from wakebook.learn.select.changes import (
     others_done,
     replaced,
     settled,
-    slip,
     unsettled,
 )
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.pair import Around
+from wakebook.learn.select.pair import Around, slip
 from wakebook.learn.select.said import read
 from wakebook.learn.select.speech import (
     Sentence,

@@ -7,6 +7,8 @@ bench/fit_select.py.
 
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from math import log
 from typing import NamedTuple
@@ -40,6 +42,12 @@ _OF_OLD = words.listed(
     "corrects moves ends events past plans former"
 )  # cues that say something of a pair
 _OF_NEW = _OF_OLD | words.listed("also stays former hypothetical")
+BRIEF = 3  # words of what was meant
+SPELT = 0.5  # this much alike, two words may be one that was misspelt
+_TOKEN = re.compile(r"[\w€$£](?:[\w.:'’/%-]*[\w%])?")
+_DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\d+")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
+_WRITTEN = re.compile(r"[A-ZÀ-Þ]\w|\w[-\d]")  # a name, or a code
 _FLOAT = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -371,3 +379,56 @@ def _overlap(one: frozenset[str], other: frozenset[str], rarity: Rarity) -> floa
     """The share of their rare terms that two sentences share, of the longer."""
     shared = sum(map(rarity.of, one & other))
     return shared and shared / max(rarity.sum(one), rarity.sum(other))
+
+
+# --- slips ------------------------------------------------------------------------------------
+def slip(text: str) -> str:
+    """What was meant, if a sentence says nothing else: "sorry, Thursday", "*eu-north"."""
+    bare = text.strip(" .!)")
+    found = lower(cues.SLIP).fullmatch(bare.lower())
+    if not found:
+        return ""
+    start, end = next(it for it in map(found.span, ("star", "first", "last")) if it[0] >= 0)
+    said, values = bare[start:end].strip(), read(text).values
+    if " " not in said and _WRITTEN.search(said):
+        return said
+    rest = read(said).about - usual() - units() - _own(read(text))
+    short = len(rest) < 2 and said.count(" ") < BRIEF
+    return said if short and any(values[kind] for kind in KINDS[:3]) else ""
+
+
+def put_right(said: str, new: Said, older: str) -> tuple[int, str]:
+    """How well what was meant fits into a sentence: 2 if a word there is like it, 1 if there is a
+    value of that kind, 0 if not; and the sentence with it, if it is clear in the place of what."""
+    tokens = _TOKEN.findall(older)
+    if " " in said and read(said).about - usual() - _own(new) - words.terms(older):
+        return 0, ""  # it says something else, too
+    for kind in (*KINDS[:3], ""):
+        ours = [it for it in _TOKEN.findall(said) if not kind or _is_one(it, new.values[kind])]
+        if len(ours) != 1:
+            continue
+        values = read(older).values[kind] if kind else frozenset()
+        their = [it for it in tokens if it != ours[0] and (not kind or _is_one(it, values))]
+        like = [it for it in their if _written_alike(it.lower(), ours[0].lower())]
+        like = [it for it in like if len(it) == len(ours[0])] or like
+        chosen = like or ([] if kind in ("number", "") else their)
+        clear = len(chosen) == 1 and older.count(chosen[0]) == 1
+        if chosen:
+            return 1 + bool(like), older.replace(chosen[0], ours[0]) if clear else ""
+    return 0, ""
+
+
+def _own(said: Said) -> frozenset[str]:
+    """The terms of its values."""
+    return words.terms(" ".join(it for kind in KINDS[:3] for it in said.values[kind]))
+
+
+def _is_one(token: str, values: AbstractSet[str]) -> bool:
+    return bool(values & {token.lower(), _ORDINAL.sub("", token.lower())})
+
+
+def _written_alike(word: str, other: str) -> bool:
+    """Whether two words are spelt alike, or two numbers written alike."""
+    if _DIGIT.search(word) or _DIGIT.search(other):
+        return _DIGITS.sub("0", word) == _DIGITS.sub("0", other)
+    return word[:1] == other[:1] and SequenceMatcher(None, word, other).ratio() >= SPELT
