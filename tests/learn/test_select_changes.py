@@ -173,7 +173,14 @@ def test_a_slip_is_put_right_where_a_value_is_written_alike() -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["sorry, one moment", "oops, wrong window", "sorry, can you shorten it", "wait, no", "my bad"],
+    [
+        "sorry, one moment",
+        "oops, wrong window",
+        "sorry, can you shorten it",
+        "wait, no",
+        "my bad",
+        "make it 5",  # lines of the text, say
+    ],
 )
 def test_an_apology_puts_nothing_right(said: str) -> None:
     old = "The doors open at 7 and Kwame does the lights."

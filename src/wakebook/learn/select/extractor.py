@@ -382,9 +382,8 @@ class _Reader:
 
 
 def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
-    """A correction that says too little alone stands behind what it corrects, a slip that is put
-    right in its place. What may have changed
-    something, or a part of it, says so."""
+    """A correction that says too little alone stands behind what it corrects, or a slip that is put
+    right in its place. What may have changed something, or a part of it, says so."""
     old = change.target
     others = "\n".join(f"{DOUBTS}{unsettled(one.content, text)}" for one in change.doubted)
     whole = change.meant or f"{old.content} {text}"
