@@ -6,7 +6,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -382,11 +382,19 @@ def test_a_remote_that_wants_a_password_is_not_asked_twice(machine: Machine) -> 
         def log_message(self, *_: object) -> None:
             pass
 
-    with HTTPServer(("127.0.0.1", 0), Closed) as server:
+    with _serving_at_502(Closed) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         with pytest.raises(GitError, match="wants a password"):
             machine("desk").sync(f"http://127.0.0.1:{server.server_port}/memory.git")
         server.shutdown()
+
+
+def _serving_at_502(handler: type[BaseHTTPRequestHandler]) -> HTTPServer:
+    """At a port whose number could be taken for an error of a server that is not there."""
+    for port in (*range(35020, 35030), *range(45020, 45030), 0):
+        with suppress(OSError):
+            return HTTPServer(("127.0.0.1", port), handler)
+    raise AssertionError("no port is free")
 
 
 def test_offline_is_no_failure(machine: Machine) -> None:

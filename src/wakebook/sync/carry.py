@@ -35,9 +35,15 @@ OFFLINE = (
     "timed out",
     "unreachable",
     "No route",
-    "502",
+    "error: 502",
 )
-DENIED = ("could not read Username", "Permission denied", "Authentication failed", "403", "401")
+DENIED = (
+    "could not read Username",
+    "Permission denied",
+    "Authentication failed",
+    "error: 403",
+    "error: 401",
+)
 REFUSED = ("[rejected]", "fetch first", "non-fast-forward", "stale info", "cannot lock ref")
 
 TEAM = "/v1/git"  # where a server for teams has a tenant's memory for git
