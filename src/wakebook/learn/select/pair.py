@@ -17,6 +17,7 @@ from wakebook.base import words
 from wakebook.learn.about import OWN, own
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import (
+    DIGIT,
     KINDS,
     OF_CHANGE,
     Said,
@@ -45,7 +46,7 @@ _OF_NEW = _OF_OLD | words.listed("also stays former hypothetical")
 BRIEF = 3  # words of what was meant
 SPELT = 0.5  # this much alike, two words may be one that was misspelt
 _TOKEN = re.compile(r"[\w€$£](?:[\w.:'’/%-]*[\w%])?")
-_DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\d+")
+_DIGITS = re.compile(r"\d+")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _WRITTEN = re.compile(r"[A-ZÀ-Þ]\w|\w[-\d]")  # a name, or a code
 _FLOAT = re.compile(r"\d+(?:\.\d+)?")
@@ -429,6 +430,6 @@ def _is_one(token: str, values: AbstractSet[str]) -> bool:
 
 def _written_alike(word: str, other: str) -> bool:
     """Whether two words are spelt alike, or two numbers written alike."""
-    if _DIGIT.search(word) or _DIGIT.search(other):
+    if DIGIT.search(word) or DIGIT.search(other):
         return _DIGITS.sub("0", word) == _DIGITS.sub("0", other)
     return word[:1] == other[:1] and SequenceMatcher(None, word, other).ratio() >= SPELT
