@@ -94,6 +94,8 @@ def home(tmp_path: Path) -> Memory:
         ("ＦＵＬＬ width letters", "full"),
         ("see docs/formats.md for it", "formats"),
         ("मेरा घर दिल्ली में है", "दिल्ली"),
+        ("the tls cert is renewed", "which certificates expire"),
+        ("all repositories moved in May", "repo"),
     ],
 )
 def test_found_by_its_words(home: Memory, text: str, question: str) -> None:

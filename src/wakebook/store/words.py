@@ -164,8 +164,21 @@ def _asked(word: str, own: str, names: tuple[str, ...]) -> tuple[AskedWord, ...]
         pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
         return tuple(AskedWord(pair, (pair,)) for pair in dict.fromkeys(pairs))
     variants = dict.fromkeys(term for name in names for term in terms((word,), name) if term)
+    (english,) = terms((word,), "english")
+    variants |= dict.fromkeys(_short().get(english, ()))
     common = word in STOP_WORDS.get(own, ())
     return (AskedWord(word, tuple(variants), common, WEAK_WORDS.get(word, 1.0)),)
+
+
+@cache
+def _short() -> dict[str, list[str]]:
+    """English terms that people cut short -> the whole ones, and the other way round."""
+    found: dict[str, list[str]] = {}
+    for pair in _DATA["short"].split():
+        one, other = terms(pair.split("="), "english")
+        found.setdefault(one, []).append(other)
+        found.setdefault(other, []).append(one)
+    return found
 
 
 # Words that say little, by language: to tell languages apart, and to ask without them. Those that
