@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec import structs
 
-from tests.learn.selecting import NOW, SELECTOR, contents, extract, known, one, remembered, talk
+from tests.learn.selecting import (
+    NOW,
+    SELECTOR,
+    contents,
+    extract,
+    known,
+    logged,
+    one,
+    remembered,
+    talk,
+)
 from wakebook.learn.extract import Heard, Scene, after
 from wakebook.learn.select import changes
+from wakebook.learn.select.extractor import stated, untold
+from wakebook.log.entry import Entry
 
 BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
 CAT = "My cat Olive is nine years old."
@@ -610,3 +624,87 @@ def test_a_decision_that_is_carried_out_holds() -> None:
 def test_what_one_must_do_next_week_is_a_task_in_german_too() -> None:
     said = "Ich muss nächste Woche den Nachsendeauftrag stellen und den Schlüssel abgeben."
     assert [(it.type, it.status) for it in extract(said)] == [("task", "open")]
+
+
+def here(*sessions: Sequence[str]) -> list[Entry]:
+    """What is current after some sessions in one project."""
+    current: list[Entry] = []
+    for number, said in enumerate(sessions):
+        heard = [one for earlier in sessions[:number] for one in stated(talk(*earlier))]
+        told = [f"{one.content} {one.detail}" for one in current]
+        scene = Scene(current=current, project="p", heard=lambda: untold(heard, told))  # noqa: B023
+        drafts = SELECTOR.extract(talk(*said, name=f"s{number}-"), scene)
+        current = after(current, [logged(it).with_(project="p") for it in drafts])
+    return current
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (
+            "decision: inkwell uses postgres",
+            "i'm going with sqlite for inkwell, one less server to feed",
+            "we return to postgres, that's final",
+        ),
+        (
+            "decided: dispatch uses rabbitmq for the job queue",
+            "we go with kafka after all, the platform team runs one anyway",
+            "back to rabbit",
+        ),
+        (
+            "transport for the birdcam: we decided on mqtt",
+            "changed my mind, we go with plain http polling, one thing less to run",
+            "so mqtt after all",
+        ),
+    ],
+)
+def test_who_goes_back_replaces_what_came_between(said: tuple[str, str, str]) -> None:
+    [now] = here(*([one] for one in said))
+    assert now.content == said[-1]
+    assert now.detail == f"Was: {said[1]}"
+
+
+def test_who_goes_back_to_work_replaces_nothing() -> None:
+    old = "we decided on mqtt for the birdcam"
+    assert old in [one.content for one in here([old], ["back to work then, the lens is wet"])]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("we dont eat pork", "and we cook on induction since thursday"),
+        ("ma sœur Maud est végane, pense à elle pour le menu", "le resto est complet finalement."),
+        ("die suche findet ß nicht", "und deployen tut ab sofort gitlab ci"),
+    ],
+)
+def test_what_only_the_judge_sees_replaces_nothing(old: str, new: str) -> None:
+    assert old in [one.content for one in here([old], [new])]
+
+
+def test_what_goes_on_with_a_pronoun_can_be_changed_later() -> None:
+    first = "Bruno gets 10 mg of prednisolone, mornings. he weighs 31 kilos."
+    told = here([first], ["weight is 29.5, he slimmed down nicely"])
+    assert [one.detail for one in told if "29.5" in one.content] == ["Was: he weighs 31 kilos."]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "8b writes the fractions test on 24 november in room 204.",
+            "that test, i had to push it to 1 december, half of them have the flu",
+        ),
+        (
+            "the x-ray machine is leased, 410 a month",
+            "the x-ray thing: we bought it out, it's ours",
+        ),
+        (
+            "ok decided: moth lantern gets permadeath",
+            "we take permadeath back, autosave at every lantern",
+        ),
+    ],
+)
+def test_a_change_needs_no_value_and_no_word_of_change(old: str, new: str) -> None:
+    found = here([old], [new])
+    [it] = [one for one in found if one.content == new]
+    assert it.detail.partition(": ")[2] in old

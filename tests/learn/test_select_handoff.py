@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.learn.selecting import agent, read, talk, user
+from tests.learn.selecting import SELECTOR, agent, read, talk, user
 from wakebook.capture.transcript import Message, Tool
-from wakebook.learn.extract import Draft
+from wakebook.learn.extract import Draft, Scene
 
 BRANCH = Tool("Bash", "git checkout -b fix/last-row", "Switched to a new branch 'fix/last-row'")
 EDITS = (
@@ -249,3 +249,36 @@ def test_a_short_last_report_takes_the_place_of_an_earlier_one() -> None:
         agent("Closed PR 77. The branch stays.", 4, PASSED),
     ]
     assert lines(said)["Report"] == "Closed PR 77. The branch stays."
+
+
+SHORT_REPORTS = [
+    (["tighten the ferry scene pls", ">Cut from 1,900 to 1,350 words.", "tomorrow"], "1,350"),
+    (["board deck. 12 slides, upbeat", ">Twelve slides, the 7th has no numbers.", "ok"], "the 7th"),
+    (
+        ["weiter mit den folien", ">Folien 4 bis 7 stehen. Offen ist der Preis.", "bis dann"],
+        "Preis",
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "word"), SHORT_REPORTS)
+def test_in_a_project_an_order_and_its_answer_are_work(said: list[str], word: str) -> None:
+    found = SELECTOR.read(talk(*said), Scene(project="p", ends=True)).drafts
+    assert [word in one.detail for one in found if one.type == "handoff"] == [True]
+    assert handoff(talk(*said)) is None  # and not where people chat
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["how do i list stashes again", ">`git stash list`, or with `-p` the whole of it.", "ta"],
+        ["is it a hymn or an hymn", ">It is a hymn, the h is spoken.", "great thx"],
+        ["wie heißt die hauptstadt von peru", ">Die Hauptstadt von Peru ist Lima.", "danke dir"],
+        ["good morning to you all", ">Good morning! A fine day to you too.", "lol thanks a lot"],
+        ["my cat was ill all of last night", ">Sorry to hear that, poor cat.", "yes poor thing"],
+        ["the release is on friday, not thursday", ">OK, Friday.", "right"],
+    ],
+)
+def test_questions_and_small_talk_are_none_in_a_project_either(said: list[str]) -> None:
+    found = SELECTOR.read(talk(*said), Scene(project="p", ends=True)).drafts
+    assert not [one for one in found if one.type == "handoff"]

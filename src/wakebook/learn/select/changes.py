@@ -55,6 +55,8 @@ RECENT = 16  # statements back that a change may mean without a word in common
 FACTS = 200  # back, of which a person has one at a time: a home, a job
 MEANT_HERE = 2  # of the nearest in a project, by all of a message
 CONVINCED = 0.8  # that the judge is sure, as the weights take it: 96 %
+CERTAIN = 1.3  # the same: 99.5 %
+SOUNDS = 0.55  # the same: 90 %
 AT_ALL = 0.15  # if it cannot be more likely than this, the judge does not read it
 ALIKE = 0.15  # less near than this, one sentence casts no doubt on another
 NEAR = 0.18  # less near than this, and without a word in common, a change is strange
@@ -65,6 +67,7 @@ WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite, or a count moves on
 SLIPS = 4  # statements back that a slip may stand in
+AGO = 0.5  # likely enough for one to have come in the place of another that is wanted back
 _MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 ASKED = 4  # open tasks and questions that the judge is asked of
 LEAST = 4  # words of a report in other words
@@ -119,8 +122,8 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     known = weights().changes
     enough = CONFIRMED if place.confirmed else Enough(weights().changes_threshold)
     least = enough.replaces
-    if slipped := _slipped(text, ledger, place):
-        return slipped
+    if clear := _slipped(text, ledger, place) or _returned(text, ledger, place):
+        return clear
     near = compared(text, ledger, place)
     if place.confirmed:  # then another value will do, and nothing else
         near = [(one, seen) for one, seen in near if _valued(text, one.content)]
@@ -129,10 +132,13 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         near = [(one, seen) for one, seen in near if one.type != "decision"]
     found = [(chance(known, seen), one.order, one) for one, seen in near]
     about = {one.id for one, seen in near if _about(text, one, seen)}
+    linked = {one.id for one, seen in near if _linked(text, one, seen)}
+    valued = {one.id for one, seen in near if seen["judge"] >= SOUNDS and "other" in seen}
+    about |= valued
     found = [it for it in found if it[2].id in about or it[0] >= enough.strange]
     found = [it for it in found if not _says_again(text, it[2].content)]
     may, _, target = max(found) if found else (0.0, 0, None)
-    meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0}
+    meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0} | valued
     sounds_so = {one.id for one, seen in near if seen["judge"] >= 0} - place.here
     ranked = sorted(found, reverse=True)
     doubts = (enough.sounds if one.id in sounds_so else enough.doubts for _, _, one in ranked)
@@ -142,7 +148,8 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     counted = target is not None and _counts(read(text), target.content)
     if target and (counted or _favourite(read(text), read(target.content))):
         least = FAVOURITE
-    if target and not done and may >= ((1 + least) / 2 if target.fixed else least):
+    least = (1 + least) / 2 if target and target.fixed else least
+    if target and not done and may >= least and target.id in linked:
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
         wholly = not _lists(target.content) and (named or not _several(target.content))
@@ -168,6 +175,16 @@ def _about(text: str, known: Known, seen: dict[str, float]) -> bool:
         return near or stands(new) or everywhere(text)  # nothing else lifts a rule
     near = near or seen["around"] > 0
     return near or bool(new.back or new.lost) or lower(cues.UNNAMED).search(new.low) is not None
+
+
+def _linked(text: str, known: Known, seen: dict[str, float]) -> bool:
+    """Whether more than the judge speaks for a change: a word of the older sentence or its kin, the
+    place that both fill, the value that it takes back; or both are wishes."""
+    new = read(text)
+    named = seen["rare"] or {"slot", "named", "back", "bare here"} & seen.keys()
+    anew = known.type == "decision" and lower(cues.ANEW).search(new.low)
+    wishes = stands(new) and stands(read(known.content))
+    return bool(new.terms & known.terms - usual() or named or anew or wishes)
 
 
 def _says_again(text: str, older: str) -> bool:
@@ -244,6 +261,27 @@ def _slipped(text: str, ledger: Ledger, place: Place) -> Change | None:
     return Change(known, elliptic=True, meant=meant)
 
 
+def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
+    """What came between, if a sentence goes back to what was there before: "back to rabbit"."""
+    back = lower(cues.GOES_BACK).search(text.lower()) if place.project else None
+    things = words.terms(" ".join(filter(None, back.groups()))) - usual() if back else ()
+    if not things:
+        return None
+    ours = [one for one in ledger.latest(RECENT, place.here) if one.project == place.project]
+    named = [any(_is_of(thing, one.content) for thing in things) for one in ours]
+    for at, one in enumerate(ours):
+        before = [older for older, its in zip(ours[at + 1 :], named[at + 1 :], strict=True) if its]
+        was = [one.was] if any(_is_of(thing, one.was) for thing in things) else []
+        if not named[at] and (was or any(likely(one.content, it.content) >= AGO for it in before)):
+            return Change(one, False)
+    return None
+
+
+def _is_of(thing: str, text: str) -> bool:
+    """Whether a text has a word, or one that begins so: "rabbit" and "RabbitMQ"."""
+    return any(it.startswith(thing) for it in words.terms(text)) if len(thing) > 2 else False
+
+
 def compared(
     text: str, ledger: Ledger, place: Place, every: bool = False
 ) -> list[tuple[Known, dict[str, float]]]:
@@ -264,7 +302,8 @@ def compared(
     for number, (_, found) in enumerate(nearest):
         found |= {"nearest": float(number == 0), "judge": -MOST}
     known = weights()
-    may = [chance(known.changes, found | {"judge": CONVINCED}) for _, found in nearest]
+    sure = {"judge": CERTAIN if place.project else CONVINCED, "judged best": 1.0}
+    may = [chance(known.changes, found | sure) for _, found in nearest]
     if every or place.project or max(may, default=0.0) >= known.changes_threshold:
         asked = zip(nearest, may, strict=True)
         sounds(text, [(one.content, it) for (one, it), can in asked if every or can >= AT_ALL])

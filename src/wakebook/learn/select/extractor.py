@@ -32,7 +32,7 @@ from wakebook.learn.select.changes import (
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around, slip
-from wakebook.learn.select.said import read
+from wakebook.learn.select.said import read, usual
 from wakebook.learn.select.speech import (
     Sentence,
     alone,
@@ -223,8 +223,10 @@ class _Reader:
                 return
             if (worth >= 0 or kind.wanted) and _says_enough(text, kind):
                 self._pending = _Pending(kind, text)
-            elif changeable(text, kind) and not (refers and self._kept(sentence.before)):
-                self._hear(_heard(message, sentence, text))
+            else:
+                text = sentence.text if refers and self._kept(sentence.before) else text
+                if changeable(text, kind):
+                    self._hear(_heard(message, sentence, text))
 
     def _done(self, message: Message, task: Known, report: str) -> None:
         kept = _Pending(Kind("task", None, "done"), task.content, report, (task.id,))
@@ -277,7 +279,9 @@ class _Reader:
             kind.kind == "lesson" and "corrects" not in read(text).change
         ):
             return None
-        here = self._scene.project and changeable(text, kind)
+        here = self._scene.project and (
+            changeable(text, kind) or self._ledger.nearest(read(text).terms - usual(), 1)
+        )
         if not (here or may_change(text, kind, worth) or slip(text)):
             return None
         if self._others is not None:  # what was said in other windows, before it is needed first
@@ -416,8 +420,9 @@ def untold(stated: Iterable[Heard], told: Iterable[str]) -> Iterable[Heard]:
     known = "\n".join(told)
     for one in stated:
         before = one.content.removesuffix(one.said).strip()
-        if one.said not in known and not (before and before in known):
-            yield one
+        if one.said not in known:
+            follows = bool(before) and before in known
+            yield msgspec.structs.replace(one, content=one.said) if follows else one
 
 
 def _heard(message: Message, sentence: Sentence, text: str) -> Heard:
@@ -444,9 +449,7 @@ def handoff_of(
     said: Sequence[Message], scene: Scene, learned: Sequence[Entry] | None = None
 ) -> Draft | None:
     """The handoff of a window as it is now, whatever later ones have closed or replaced.
-
-    `learned`: what the window has left by now, so that its end need not be read again.
-    """
+    `learned`: what it has left by now, so that its end need not be read again."""
     window = list(_live(said))[-LAST:]
     ours: Sequence[Draft | Entry] = learned or ()
     if learned is None:
@@ -454,15 +457,15 @@ def handoff_of(
         place = msgspec.structs.replace(
             scene, earlier=(), current=(), gone=frozenset(), heard=tuple
         )
-        alone = Selector(decide=lambda *_: None).extract(
-            window, place
-        )  # what replaces what is moot
+        silent = Selector(decide=lambda *_: None)  # what replaces what is moot
+        alone = silent.extract(window, place)
         theirs = [one for one in scene.current if one.by != RULES and _of_any(one, by_id)]
         gone = {old for one in alone for old in one.replaces}
         both: tuple[Draft | Entry, ...] = (*alone, *theirs)
         ours = [one for one in both if one.id not in gone]
     open_ = [one.content for one in ours if one.status == "open" or one.type == "question"]
-    found = last_words(window, open_, [one.content for one in ours if one.type == "decision"])
+    decided = [one.content for one in ours if one.type == "decision"]
+    found = last_words(window, open_, decided, bool(scene.project))
     if found is None:
         return None
     draft = Draft(

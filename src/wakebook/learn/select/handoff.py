@@ -21,6 +21,7 @@ FILES = 8
 BRIEF = 60  # characters of an answer that may say no more than "OK."
 PROMISE = 3  # words at the end that leave something for later
 SHORT = 400  # characters of an agent's message that is no advice
+ANSWER = 4  # words of one that says more than that it has heard
 TYPED = 0.7  # of a message that the user has typed
 LOOKED = 4  # agent's turns from the end that may hold the report
 
@@ -37,9 +38,10 @@ class Handoff(NamedTuple):
 
 
 def last_words(
-    messages: Sequence[Message], open_: Sequence[str], decided: Sequence[str]
+    messages: Sequence[Message], open_: Sequence[str], decided: Sequence[str], here: bool = False
 ) -> Handoff | None:
-    """None if nothing was done. `open_`: the tasks and questions that the window left open.
+    """None if nothing was done. `open_`: the tasks and questions that the window left open; `here`:
+    it is of a project.
 
     Those and decisions are work as well, unless they are of the user's own life.
     """
@@ -51,6 +53,7 @@ def last_words(
     report = _report(agents)
     worked = any(map(_works, tools)) or (len(users) > 1 and _told(agents))
     ours = any(not pattern(cues.OWN).search(one) for one in (*open_, *decided))
+    worked = worked or (here and any(_wants(one.text) for one in users) and _answers(agents))
     if not users or not (worked or ours or _puts_off(users[-1].text)):
         return None
     last = _said(users[-1].text)
@@ -89,6 +92,30 @@ def _told(agents: Sequence[Message]) -> bool:
         if _tells(text) or len(text) >= SHORT:
             return _tells(text)
     return False
+
+
+def _wants(said: str) -> bool:
+    """Whether a message orders or tells something: no question, no thanks, no greeting."""
+    return any(
+        len(one.text.split()) >= PROMISE
+        and _says(one.text) > 1
+        and not one.asked
+        and not lower(f"{cues.INQUIRES}|{cues.PLEASANTRY}").match(one.text.lower())
+        for one in sentences(said)
+    )
+
+
+def _answers(agents: Sequence[Message]) -> bool:
+    """Whether an agent says something at the end, whatever it says: no advice, no question, and
+    more than that it has heard or is sorry."""
+    last = [plain(one.report or one.text) for one in agents[-LOOKED:]]
+    return any(
+        len(text) < SHORT
+        and not text.endswith("?")
+        and len(text.split()) >= ANSWER
+        and not lower(cues.PLEASANTRY).match(text.lower())
+        for text in last
+    )
 
 
 def _tells(text: str) -> bool:

@@ -15,7 +15,7 @@ from wakebook.base import words
 from wakebook.learn.about import everywhere
 from wakebook.learn.extract import Draft, Heard
 from wakebook.learn.select.said import bare_clauses, read, vector
-from wakebook.log.entry import Entry, Status, Type
+from wakebook.log.entry import PARTLY, WAS, Entry, Status, Type
 
 _POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
 SAME = 0.8  # this alike, two entries of a type say the same
@@ -37,6 +37,7 @@ class Known(NamedTuple):
     project: str = ""  # that it was said in, if that is known
     heard: Heard | None = None  # it was not kept
     said_in: tuple[object, ...] = ()  # the message
+    was: str = ""  # what it has replaced
 
 
 class Ledger:
@@ -157,7 +158,8 @@ class Ledger:
             fixed = item.pinned or item.session == "manual"
             project = item.project
         about = (item.id, item.type, item.content, item.subject, item.status)
-        known = Known(*about, terms, self.count, fixed, project, said_in=_message(item))
+        message, was = _message(item), _was(item.detail)
+        known = Known(*about, terms, self.count, fixed, project, said_in=message, was=was)
         if item.type == "question":
             self._questions[known.id] = known
         self._index(known)
@@ -176,6 +178,11 @@ class Ledger:
         self._questions.pop(identity, None)
         for term in known.terms if known else ():
             self._by_term[term].pop(identity, None)
+
+
+def _was(detail: str) -> str:
+    first = detail.partition("\n")[0]
+    return first.partition(": ")[2] if first.startswith((WAS, PARTLY)) else ""
 
 
 def _message(item: Entry | Draft) -> tuple[object, ...]:

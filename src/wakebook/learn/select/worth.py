@@ -141,7 +141,8 @@ def idle(text: str, wholly: bool) -> bool:
     asks = requests(said.low) or bool(yes and requests(said.low[yes.end() :].lstrip(" ,.!")))
     beside = [it for it in clauses_of(text)[1:] if not requests(it.lower())]
     asks = asks and not any(lasts(it) >= STATED or read(it).change for it in beside)
-    if lasts(text) < TALK and not said.change:
+    valued = wholly and any(said.values[kind] for kind in KINDS[:3])
+    if lasts(text) < TALK and not (said.change or valued):
         return True
     adds = lower(cues.ADDS).match(said.low, said.lead) is not None
     return adds or (asks and not (wholly and said.change))  # "good, format everything"
