@@ -30,7 +30,8 @@ from wakebook.log.query import Query
 from wakebook.models.tokenizer import count
 from wakebook.recall import recalled
 from wakebook.recall.lately import said_after, said_before
-from wakebook.recall.recalled import MISSED, TITLE, Around
+from wakebook.recall.lines import TITLE
+from wakebook.recall.recalled import MISSED, Around
 from wakebook.recall.slot import Packed
 from wakebook.recall.texts import Once, bare
 from wakebook.store import Row
@@ -253,6 +254,21 @@ def test_a_proposal_that_the_user_did_not_want_is_no_finding(
     talk(home, "s1", "it is out", "I'd put a moat around the zebra fence, 2 m wide.", answer)
     packed = pack(home, "zebra fence", after=partial(said_after, home.opened))
     assert ("a moat around the zebra fence" in packed.text) is told
+
+
+def test_what_the_user_said_to_a_proposal_is_told_in_its_place(home: Memory) -> None:
+    proposed = "I propose a zebra fence of glass, and to charge 4 euros extra."
+    talk(home, "s1", "ideas for the zebra", proposed, "hm. it stays wood, and it's free")
+    packed = pack(home, "zebra fence", after=partial(said_after, home.opened))
+    assert "4 euros" not in packed.text
+    assert "- user, to a proposal: hm. it stays wood, and it's free" in packed.text
+
+
+def test_a_choice_is_told_with_what_the_user_chose(home: Memory) -> None:
+    offered = "Two options. A: a zebra fence of glass. B: we keep the old one and paint it."
+    talk(home, "s1", "it is out", offered, "A is overkill for us. B, go on")
+    packed = pack(home, "zebra fence", after=partial(said_after, home.opened))
+    assert lines(packed)[0].endswith(f"{offered} (user: A is overkill for us. B, go on)")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from wakebook.base.config import AGENT
 from wakebook.base.errors import NotFound
 from wakebook.capture import project as projects
 from wakebook.log.query import Query, Scope
-from wakebook.recall import recalled
+from wakebook.recall import lines, recalled
 from wakebook.recall.lately import said_after, said_before
 from wakebook.recall.recalled import Around
 from wakebook.recall.scope import joined, waiting
@@ -139,7 +139,7 @@ def packed_together(
                 after=partial(_said, said_after, memory),
                 before=partial(_said, said_before, memory),
             )
-        title = f"{recalled.TITLE} in {MARK}{name}, a team memory" if name else recalled.TITLE
+        title = f"{lines.TITLE} in {MARK}{name}, a team memory" if name else lines.TITLE
         done.append(recalled.pack(some, most, around, boost, title, best))
     told = [one for one in done if one.text]
     return Packed(

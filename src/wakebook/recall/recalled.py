@@ -29,10 +29,12 @@ from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
 from wakebook.recall.lately import made_up, on_the_way, typed
+from wakebook.recall.lines import TITLE, Told, dated, group_of, item_of, line_of, render
 from wakebook.recall.perhaps import lists
 from wakebook.recall.ratings import IN, OUT, factor
+from wakebook.recall.replies import refused, reply_to
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
-from wakebook.recall.stale import GONE, Stale, Utterance, refused, spoken, takes_back
+from wakebook.recall.stale import GONE, Stale, Utterance, spoken, takes_back
 from wakebook.recall.texts import ENDS, SHORT, Asked, Once, bare, excerpt, in_confidence, says
 from wakebook.store.hits import Passage, Passages
 
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
     from wakebook.recall.context import Request
 
-TITLE = "# Found"
 MOST = 120  # candidates
 FEWEST, TYPICAL = 20, 30  # candidates, and tokens of one
 EXCERPT = 80  # tokens of a passage, at most
@@ -52,22 +53,10 @@ REFERRED = 5  # references that count, at most
 MISSED = 8  # that just missed, for each reason to leave them out half of that
 RECENT = 24  # of the best passages, in which later words may correct earlier ones
 ELSEWHERE = ("identity", "topic")  # what has a slot of its own
-HANDLE, LONG = 8, 12  # characters of a session's id, if that is longer than these
 NO_ROOM, TOLD_BEFORE = "no room", "told before"
 TERMS = 2  # words of a turn that say something alone
 ASKED = 160  # characters of what was asked for, beside an agent's turn
 SAYS_MORE = 300  # characters of a turn that says more than what no longer holds
-
-
-class Told(NamedTuple):
-    """A passage as it would stand in the context."""
-
-    passage: Passage
-    worth: float
-    text: str
-    tokens: int
-    group: str  # its heading
-    words: str  # of the passage that it tells, for comparing
 
 
 class Missed(NamedTuple):
@@ -166,7 +155,7 @@ def pack(
         text=render(chosen, title) if chosen else "",
         tokens=sum(sizes),
         items=tuple(
-            _item(line, line.passage.why()) for line in sorted(chosen, key=lambda one: -one.worth)
+            item_of(line, line.passage.why()) for line in sorted(chosen, key=lambda one: -one.worth)
         ),
         missed=_missed([*choice.missed, *shut_out], around, {line.passage.ref for line in chosen}),
     )
@@ -184,7 +173,7 @@ def _missed(
         counts[kind] = counts.get(kind, 0) + 1
         new = passage.ref not in told and passage.ref not in items
         if new and counts[kind] <= (MISSED if why == NO_ROOM else MISSED // 2):
-            text = _line(passage, passage.text, around.zone).removeprefix("- ")
+            text = line_of(passage, passage.text, around.zone).removeprefix("- ")
             items[passage.ref] = Item(
                 label=label(text),
                 tokens=tokenizer.count(f"{text}\n"),
@@ -227,35 +216,6 @@ def _known(passage: Passage, around: Around) -> str | None:
     flat = next((text for path, text in around.flat.items() if passage.path.startswith(path)), "")
     known = bool(flat) and all(bare(line) in flat for line in lines)  # the index cuts long lines
     return TOLD_BEFORE if known else None
-
-
-def _line(passage: Passage, text: str, zone: tzinfo | None) -> str:
-    row = passage.row
-    if row.name:
-        kind = f"{row.type}, {row.status}" if row.status else row.type
-        partly = f"; part of it {GONE}: {passage.partly}" if passage.partly else ""
-        return f"- [{kind} {_day(row.at, zone)}] {_on(text, row.at, zone)} ({row.name}{partly})"
-    if row.turn:
-        word = "since done" if passage.done else GONE
-        marked = not passage.replaced_by or GONE in text
-        holds = "" if marked else f" ({word}: {passage.replaced_by})"
-        named = not row.speaker or text.startswith(f"{row.speaker}:")
-        line = f"{'' if named else f'{row.speaker}: '}{text}{holds}"
-        return f"- {_on(line, row.at, zone)}"
-    title = f"{passage.title}: " if passage.title else ""
-    return f"- {title}{text}"
-
-
-def _group(passage: Passage, zone: tzinfo | None) -> str:
-    """The heading that a passage stands below."""
-    row, session = passage.row, passage.session
-    origin, _, _ = passage.ref.partition("/") if passage.ref.startswith("@") else ("", "", "")
-    if row.name:
-        return f"## Remembered in {origin}" if origin else "## Remembered"
-    if not row.turn:
-        return f"## {passage.path}"
-    handle = session if len(session) <= LONG else session[:HANDLE]  # enough for `show`
-    return f"## {_day(row.at, zone)} {origin and f'{origin}/'}session:{handle}"
 
 
 def _place(passage: Passage) -> str:
@@ -351,19 +311,21 @@ class _Choice:
             if text and gone and GONE not in text:  # what holds is an entry of its own
                 return f"{GONE}, see {passage.replaced_by}"
             if _says_nothing(text):
-                return ""
+                return self._instead(passage, worth)
         elif "\n" in text:
             lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
             text = "\n".join(lines.values())
         text = excerpt(text, passage.language, self._asked, EXCERPT)
         words = text.removeprefix(f"{passage.row.speaker}: ")
         asked = self._asked_for(passage)
-        line = _line(passage, f"{text} (asked: {asked})" if asked else text, self._zone)
+        reply = "" if asked or row.speaker != "agent" else self._replied(passage)
+        beside = f" (asked: {asked})" if asked else f" (user: {reply})" if reply else ""
+        line = line_of(passage, f"{text}{beside}", self._zone)
         if not bare(words) or self._seen.has(words) or self._seen.has(line):
             return TOLD_BEFORE
         size = tokenizer.count(f"{line}\n")
-        words = f"{words}\n{asked}" if asked else words
-        return Told(passage, worth, line, size, _group(passage, self._zone), words)
+        words = f"{words}\n{asked or reply}" if beside else words
+        return Told(passage, worth, line, size, group_of(passage, self._zone), words)
 
     def _turn(self, passage: Passage, text: str) -> str:
         """What a turn tells that holds."""
@@ -381,10 +343,23 @@ class _Choice:
             short = len(text) <= ASKED and said.turn == passage.row.place - 1
             idle = _asks(text) or _says_nothing(text) or hosted(text) or _passing(text)
             short = short and not idle and not self._stale.doubted(said)
-            if short and not self._around.has(said.text):
+            if short and not (self._around.has(said.text) or self._seen.has(text)):
                 new = " ".join(part for part in ENDS.split(text) if not self._told(part))
                 return " ".join(self._stale.current(new, said).split())
         return ""
+
+    def _instead(self, passage: Passage, worth: float) -> Told | str:
+        """What the user said to a proposal that was not wanted."""
+        agent = passage.row.speaker == "agent" and refused(passage, self._around.after)
+        reply = self._replied(passage) if agent else ""
+        line = dated(f"- user, to a proposal: {reply}", passage.row.at, self._zone)
+        size, group = tokenizer.count(f"{line}\n"), group_of(passage, self._zone)
+        return Told(passage, worth, line, size, group, reply) if reply else ""
+
+    def _replied(self, passage: Passage) -> str:
+        """What the user chose of an agent's proposals, if it was not told."""
+        reply = reply_to(passage, self._around.after)
+        return "" if _says_nothing(reply) or self._told(reply) else reply
 
     def _holding(self, passage: Passage, text: str) -> str:
         """Of a turn, what still holds, without questions and what was told as an entry."""
@@ -455,42 +430,3 @@ def _says_nothing(text: str) -> bool:
 def _asks(sentence: str) -> bool:
     """Whether a sentence is a question, which answers none."""
     return sentence.rstrip("\"')*_ ").endswith(("?", "？"))
-
-
-def render(chosen: Iterable[Told], title: str = TITLE) -> str:
-    """The best line first: groups by their best line, and so the lines of each."""
-    groups: dict[str, list[Told]] = {}
-    for line in sorted(chosen, key=_order):
-        groups.setdefault(line.group, []).append(line)
-    parts = [title]
-    for heading, lines in groups.items():
-        parts += [heading, *dict.fromkeys(line.text for line in lines)]
-    return "\n".join(parts)
-
-
-def _order(line: Told) -> tuple[float, int, int, str, str, int]:
-    """By worth; of equals, what is remembered first, then notes, then conversations."""
-    row = line.passage.row
-    kind = 0 if row.name else 2 if row.turn else 1
-    at = row.at if kind != 1 else 0
-    return -round(line.worth, 4), kind, at, line.passage.path, row.name, row.place
-
-
-def _item(line: Told, reason: str) -> Item:
-    return Item(
-        label=label(line.text.removeprefix("- ")),
-        tokens=line.tokens,
-        score=round(line.worth, 4),
-        reason=reason,
-        ref=line.passage.ref,
-    )
-
-
-def _day(at: int, zone: tzinfo | None) -> str:
-    return f"{datetime.fromtimestamp(at, UTC).astimezone(zone or UTC):%Y-%m-%d}" if at else ""
-
-
-def _on(text: str, at: int, zone: tzinfo | None) -> str:
-    """With the days that "tomorrow" and "next Friday" meant then."""
-    said = datetime.fromtimestamp(at, UTC).astimezone(zone or UTC)
-    return days.resolved(text, said.date()) if at else text

@@ -440,15 +440,6 @@ def spoken(passage: Passage) -> Utterance:
     return Utterance(passage.content, row.at, talk, row.place, row.speaker == "agent")
 
 
-def refused(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:
-    """Whether an agent's passage proposes something that the user then did not want."""
-    if not lower(cues.OFFERS).search(passage.content.lower()):
-        return False
-    answers = (one for one in after(passage) if one.turn == passage.row.place + 1)
-    said = (one.text.removeprefix("user: ").lower() for one in answers)
-    return any(lower(cues.REFUSES).match(one) for one in said)
-
-
 def sentences(text: str) -> list[str]:
     return [one for one in _SENTENCES.split(text) if one.strip()]
 
