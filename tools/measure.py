@@ -119,7 +119,7 @@ def size() -> list[Figure]:
     return [
         # the aims are those before new rooms: models, trust, syncing, a page, teams
         Figure("lines", sum(lengths.values()), 43_000, limit=73_350),
-        Figure("files", len(lengths), 200, limit=326),
+        Figure("files", len(lengths), 200, limit=327),
         Figure("longest file", lengths[longest], 500, str(longest.relative_to(SRC))),
     ]
 

@@ -373,3 +373,22 @@ def test_a_wish_may_speak_to_whoever_listens() -> None:
     )
     assert points(wish, Registry()) - unclear(wish.content) < LEAST
     assert about([wish], Registry()) == [wish]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "i'm left handed btw.",
+        "i'm vegetarian, she eats everything",
+        "weekdays after 5 only, i'm deputy head now and the days are long",
+        "im colour blind",
+    ],
+)
+def test_what_the_user_is_holds_everywhere(text: str) -> None:
+    assert everywhere(text)
+    [kept] = SELECTOR.extract(talk(text), Scene(project="p"))
+    assert about([logged(kept).with_(project="p", transcript="t")], Registry())
+
+
+def test_what_somebody_else_is_does_not() -> None:
+    assert not everywhere("Pretend I'm a very angry customer.")

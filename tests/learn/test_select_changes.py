@@ -632,7 +632,7 @@ def here(*sessions: Sequence[str]) -> list[Entry]:
     for number, said in enumerate(sessions):
         heard = [one for earlier in sessions[:number] for one in stated(talk(*earlier))]
         told = [f"{one.content} {one.detail}" for one in current]
-        scene = Scene(current=current, project="p", heard=lambda: untold(heard, told))  # noqa: B023
+        scene = Scene(current=current, project="p", heard=lambda: [*untold(heard, told)])  # noqa: B023
         drafts = SELECTOR.extract(talk(*said, name=f"s{number}-"), scene)
         current = after(current, [logged(it).with_(project="p") for it in drafts])
     return current

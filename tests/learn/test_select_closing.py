@@ -130,3 +130,34 @@ def test_what_says_nothing_of_its_own_casts_no_doubt() -> None:
         "we use a jobs table, as I said",
     ):
         assert not [one for one in extract(said, scene=scene) if DOUBTS in one.detail]
+
+
+@pytest.mark.parametrize(
+    ("task", "one_of_them", "both"),
+    [
+        (
+            "ich muss noch den hausnotruf bestellen und die vollmacht kopieren",
+            "vollmacht hab ich erledigt",
+            "hausnotruf bestellt und vollmacht kopiert, erledigt",
+        ),
+        (
+            "I have to renew the passport and call the insurance people.",
+            "The passport is renewed.",
+            "The passport and the insurance are done.",
+        ),
+    ],
+)
+def test_one_of_two_things_closes_no_task(task: str, one_of_them: str, both: str) -> None:
+    old = known("a", "task", task, "open").with_(project="p", subject="p")
+    scene = Scene(current=[old], project="p", subject="p")
+    assert not [one for one in extract(one_of_them, scene=scene) if one.replaces]
+    assert [one.status for one in extract(both, scene=scene)] == ["done"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["for the beta we need:", "things we have to do:", "für diese woche:", "pour demain:"],
+)
+def test_a_list_of_what_is_needed_is_tasks(heading: str) -> None:
+    found = extract(f"{heading}\n- invite links for users\n- gdpr export\n- call the town hall")
+    assert [(one.type, one.status) for one in found] == [("task", "open")] * 3

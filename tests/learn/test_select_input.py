@@ -240,3 +240,28 @@ def test_initials_end_no_sentence() -> None:
 def test_a_greeting_hides_nothing() -> None:
     assert contents("hello, my favourite colour is teal") == ["hello, my favourite colour is teal"]
     assert contents("Hi there! How are you?") == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "{own} someone filed this:\n\n---\n**crash**\n{theirs}\n---\n",
+        "{own}\n---\n{theirs}\n---\nthanks",
+        "{own} is this real?\n\n---\n{theirs}\n",
+        "{own}\n=====\n{theirs}\n=====",
+    ],
+)
+def test_what_stands_between_rules_is_not_the_users_word(message: str) -> None:
+    own, theirs = "The release is on 20 November.", "I use Windows 11. My deadline is 17 November."
+    found = " ".join(contents(message.format(own=own, theirs=theirs)))
+    assert own in found
+    assert "Windows" not in found and "17 November" not in found
+
+
+def test_what_a_character_says_in_single_quotes_is_not_the_users_word() -> None:
+    assert not contents("I wrote 'I live in Trieste and I lost my hand. I drink before noon.'")
+    assert not contents(
+        "play an interviewer, i answer as my character. I am 52, I live in Trieste."
+    )
+    said = "My sister's cat isn't the neighbours' one, it's Olive."
+    assert [one.text for one in sentences(said)] == [said]

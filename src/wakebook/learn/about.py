@@ -48,6 +48,7 @@ forms = Phrases(DATA)
 OWN = 0.48  # likely enough to be told in every project
 CERTAIN = 0.9  # so likely, it may begin with what happened
 SURELY = 0.8  # so likely, it counts more than a doubt
+SAYS_WHAT = 0.65  # so likely at least, if it says what the user is: "I'm left-handed"
 _TYPED = {"im": "i'm", "ive": "i've", "dont": "don't", "cant": "can't", "doesnt": "doesn't"}
 _SHORT = re.compile(rf"\b(?:{'|'.join(_TYPED)})\b(?! (?:winter|sommer|büro|garten|haus))", re.I)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -266,7 +267,17 @@ def _fitted() -> dict[str, _Fitted]:
 def own(text: str) -> float:
     """From 0 to 1, how likely a sentence is about the user, or a wish for all that they do: what
     lasts and holds wherever they are."""
-    return _likely("own", text)
+    return max(_likely("own", text), SAYS_WHAT * _says_what(text))
+
+
+@lru_cache(maxsize=65536)
+def _says_what(text: str) -> bool:
+    """Whether a clause begins by saying what the user is, and nobody else says it."""
+    text = _SHORT.sub(lambda found: _TYPED[found[0].lower()], text)
+    if _has(forms.IDLE, text, at_start=True) or '"' in text:
+        return False
+    parts = (pattern(forms.JOINS).sub("", one.strip()) for one in pattern(forms.CLAUSE).split(text))
+    return any(_has(forms.FORMS["+4 what they are"], one, at_start=True) for one in parts)
 
 
 def lasts(text: str) -> float:

@@ -1,11 +1,7 @@
-"""What a new sentence changes: a value that it replaces, a task or question that it closes.
+"""What a new sentence changes: the value that it replaces, or may replace.
 
 A replacement needs strong evidence: the old value named and taken back, or the same frame with
 another value of the same kind. In doubt both stand, the newer first.
-
-A report has to name the task clearly, an answer what was asked. In other words it will do if the
-built-in judge is sure, beside the nearest facts; if it is less so, the task or question stays open,
-and is told with the sentence beside it.
 """
 
 import re
@@ -45,8 +41,7 @@ from wakebook.learn.select.said import (
     usual,
     weights,
 )
-from wakebook.learn.select.speech import requests, split
-from wakebook.models.builtin import judge
+from wakebook.learn.select.speech import split
 
 NEAREST = 12  # entries that a sentence is compared with
 MEANT = 6  # entries that come nearest by their meaning
@@ -67,23 +62,14 @@ WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite, or a count moves on
 SLIPS = 4  # statements back that a slip may stand in
-AGO = 0.5  # likely enough for one to have come in the place of another that is wanted back
+AGO = 0.5  # likely enough for one to have come in the place of another that is wanted back ...
+NOW = 0.25  # ... if it says that something has changed
 _MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
-ASKED = 4  # open tasks and questions that the judge is asked of
-LEAST = 4  # words of a report in other words
-NAMED = 3  # words of a task that name it
-SETTLED = 0.95  # likely enough, as the judge says, that one of them is done ...
-MAYBE = 0.5  # ... or may be
-_COMMON = words.terms(
-    "send write call ask get make order book pay buy check fix move week day new old people time"
-    " remind todo forget promise owe list good last night morning"
-)
 _COUNTING = words.terms("far finish reach hit pass total count current different read spot manage")
 _COUNTED = re.compile(  # of the user, or what is left
     r"\b(?:left|remaining|i|i'm|i've|im|ive|my|we|we've|our|ich|mein\w*|wir|je|j'\w+|mon|ma|mes|mi)\b"
 )
 _LIGHT = words.terms("through via by go run work")  # say nothing of their own
-_PAST = re.compile(r"\b\w{3,}ed\b")
 
 
 class Change(NamedTuple):
@@ -267,12 +253,16 @@ def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
     things = words.terms(" ".join(filter(None, back.groups()))) - usual() if back else ()
     if not things:
         return None
-    ours = [one for one in ledger.latest(RECENT, place.here) if one.project == place.project]
+    latest = ledger.latest(2 * RECENT, place.here, every=True)
+    ours = [one for one in latest if one.project == place.project]
     named = [any(_is_of(thing, one.content) for thing in things) for one in ours]
     for at, one in enumerate(ours):
         before = [older for older, its in zip(ours[at + 1 :], named[at + 1 :], strict=True) if its]
-        was = [one.was] if any(_is_of(thing, one.was) for thing in things) else []
-        if not named[at] and (was or any(likely(one.content, it.content) >= AGO for it in before)):
+        came = any(_is_of(thing, one.was) for thing in things) or any(
+            likely(one.content, it.content) >= (NOW if read(one.content).change else AGO)
+            for it in before
+        )
+        if came and not named[at]:
             return Change(one, False)
     return None
 
@@ -378,109 +368,3 @@ def elliptic(text: str, known: Known) -> bool:
         return True
     apart = not (new.terms & old.terms - usual() or new.values["name"] & old.values["name"])
     return apart and lower(cues.REFERS).match(new.low) is not None
-
-
-def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) -> Known | None:
-    """The open task that a sentence clearly reports as done, or as no longer wanted.
-
-    It has to be of this session or of the same project; elsewhere nearly all of it is named.
-    """
-    low = text.lower()
-    done, dropped = (lower(cue).findall(low) for cue in (cues.DONE, cues.DROPPED))
-    ticked = lower(cues.TICKED).findall(low)
-    done += ticked
-    past = words.terms(" ".join(_PAST.findall(text)))
-    unless = (done or not dropped) and not ticked and lower(cues.NOT_DONE).search(low)
-    if not (done or past or dropped) or unless:
-        return None
-    said = words.terms(text)
-    ranked = []
-    for known in ledger.near(said if done or dropped else past):
-        shared = len(said & known.terms)
-        ours = known.id in here or (subject and known.subject == subject)
-        if known.status == "open" and (ours or shared >= max(3, 0.6 * len(known.terms))):
-            ranked.append((shared, known.order, known))
-    ranked.sort(reverse=True)
-    if not ranked:
-        return None
-    shared, _, task = ranked[0]
-    named = task.terms - _COMMON - words.terms(" ".join(read(task.content).values["day"]))
-    telling = said & named
-    foreign = said - task.terms - _COMMON - words.terms(" ".join(done))
-    clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)
-    alone = len(ranked) == 1 or ranked[1][0] < shared
-    return task if telling and (clear or ticked) and alone else None
-
-
-class Closed(NamedTuple):
-    """What a sentence settles in other words, and what it may."""
-
-    task: Known | None = None
-    perhaps: tuple[Known, ...] = ()
-
-
-def settled(text: str, ledger: Ledger, project: str) -> Closed:
-    """Of the open tasks and questions of a project, what a sentence settles in other words. It has
-    a word of theirs, and for a task a third, and beside the nearest facts the judge takes it to be
-    meant."""
-    low, terms = text.lower(), words.terms(text) - usual() - _COMMON
-    idle = len(low.split()) < LEAST or requests(low)
-    if not project or idle or lower(cues.STILL_OPEN).search(low):
-        return Closed()
-    near = (one for one in ledger.near(terms) if one.project == project and _is_open(one))
-    open_ = list(near)[-ASKED:]
-    if not open_:
-        return Closed()
-    older = [*open_, *ledger.meant(text, judge.MOST - len(open_))]
-    judged = judge.likely([one.content for one in older], text)
-    likely = sorted(zip(judged, open_, strict=False), key=lambda it: it[0], reverse=True)
-    may, first = likely[0]
-    shared = len(words.terms(text) & first.terms)  # what it names more of, `finished` knows
-    named = shared < NAMED and shared * 3 >= len(first.terms - usual() - _COMMON)
-    surely = may >= SETTLED and may == max(judged) and first.type == "task" and named
-    perhaps = (one for its, one in likely if its >= MAYBE)
-    task = first if surely else None
-    return Closed(task, tuple(one for one in perhaps if one is not task))
-
-
-def _is_open(known: Known) -> bool:
-    return known.status == "open" or known.type == "question"
-
-
-def others_done(text: str, ledger: Ledger, project: str) -> list[Known]:
-    """The open tasks of a list, of which a sentence says that only another one is left."""
-    if not project or not lower(cues.ONLY_LEFT).search(text.lower()):
-        return []
-    said = words.terms(text) - usual() - _COMMON
-    ours = [one for one in ledger.open_tasks() if one.project == project]
-    left = {one.id for one in ours if said & one.terms}
-    lists = {one.said_in for one in ours if one.id in left}
-    return [one for one in ours if one.said_in in lists and one.id not in left]
-
-
-def answered(text: str, decided: bool, ledger: Ledger, place: Place) -> Known | None:
-    """The open question that a statement clearly answers: it names most of what was asked."""
-    new = read(text)
-    if new.planned or lower(cues.OPEN).search(new.low):
-        return None
-    found = []
-    for known in ledger.questions():
-        if place.project and known.project and place.project != known.project:
-            continue
-        asked = _asked(known.content)
-        shared = len(asked & new.terms)
-        enough = (
-            shared * 3 >= len(asked) if decided else shared > 1 and shared * 5 >= len(asked) * 3
-        )
-        if shared and enough:
-            found.append((shared, known.order, known))
-    found.sort(reverse=True)
-    clear = len(found) == 1 or (len(found) > 1 and found[0][0] > found[1][0])
-    return found[0][2] if clear else None
-
-
-def _asked(question: str) -> frozenset[str]:
-    """What has to be named in an answer: not the day, and not what is said beside the question."""
-    first = read(question.partition(";")[0])
-    days = words.terms(" ".join((*first.values["day"], *first.values["number"])))
-    return first.terms - days - usual() - words.terms(" ".join(cues.ASKING))

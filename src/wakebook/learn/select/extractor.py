@@ -21,14 +21,11 @@ from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.changes import (
     Change,
     Place,
-    answered,
     bare,
-    finished,
-    others_done,
     replaced,
-    settled,
     unsettled,
 )
+from wakebook.learn.select.closing import answered, finished, others_done, settled
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around, slip
@@ -297,7 +294,7 @@ class _Reader:
             change = None  # "now make the worker stop on a signal", "that's me for today"
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
-        open_ = answered(text, kind.type == "decision", self._ledger, place)
+        open_ = answered(text, kind.type == "decision", self._ledger, place.project)
         if open_ and not report and fits(text):
             return _Pending(kind, text, f"Answers: {open_.content}", (open_.id,))
         return None

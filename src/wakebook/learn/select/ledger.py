@@ -80,12 +80,13 @@ class Ledger:
             about: tuple[Type, str, str, None] = ("fact", heard.content, "", None)
             self._index(Known(heard.id, *about, terms, self.count, False, project, heard))
 
-    def latest(self, count: int, here: AbstractSet[str]) -> list[Known]:
-        """The newest facts and decisions, and what was said here without being kept."""
+    def latest(self, count: int, here: AbstractSet[str], every: bool = False) -> list[Known]:
+        """The newest facts and decisions, and what was said here, or anywhere (`every`), without
+        being kept."""
         found = (
             known
             for known in reversed(self._all().values())
-            if known.type in ("fact", "decision") and (not known.heard or known.id in here)
+            if known.type in ("fact", "decision") and (not known.heard or every or known.id in here)
         )
         return list(islice(found, count))
 

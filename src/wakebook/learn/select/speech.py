@@ -32,7 +32,13 @@ _HIDDEN = re.compile(r"<!--.{0,5000}?-->|<([\w-]{2,40})\b[^>]{0,200}>.{0,5000}?<
 _REMINDER = re.compile(r"<system-reminder>.{0,20000}?</system-reminder>", re.DOTALL)
 _WINKS = re.compile(r"\s*(?:/s\b|🙄)")
 _SHOUTS = re.compile(r"\b(?:just|so|really|i) LOVE\b")  # of what one hates
-_QUOTE = re.compile(r"[\"“«„][^\"“”«»„]{1,3000}[\"”»“]")
+_QUOTE = re.compile(  # a single mark only around more than a word: "it's", "the users' list"
+    r"[\"“«„][^\"“”«»„]{1,3000}[\"”»“]|(?<![^\s(:,])['‘]\w[^\n]{8,2000}?[\w.,!?…]['’](?=[\s.,;:!?)]|$)"
+)
+# what stands between two rules, or behind one after "is this real?", is somebody else's
+_RULED = re.compile(
+    r"(?ms)^[ \t]*([-=*_])\1{2,}[ \t]*$.*?^[ \t]*\1{3,}[ \t]*$|(?<=[:?])\s*^[ \t]*-{3,}[ \t]*$.*"
+)
 _BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|[a-e]\))\s+(?:\[[ xX]?\]\s+)?")
 _INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
@@ -116,7 +122,8 @@ def real(text: str) -> bool:
 def own_lines(text: str, *, long: bool = False) -> list[str]:
     """The lines that were typed: without fences, quotes, logs, mails and pastes. `long`: many of
     them, too, if nothing else shows that they are a paste."""
-    lines = map(str.rstrip, _unfenced(_HIDDEN.sub(" ", text[:TEXT]), (">", "|")))
+    typed = _RULED.sub("\n", _HIDDEN.sub(" ", text[:TEXT]))
+    lines = map(str.rstrip, _unfenced(typed, (">", "|")))
     blocks = [list(block) for full, block in groupby(lines, bool) if full]
     if not blocks:
         return []

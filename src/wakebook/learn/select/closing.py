@@ -1,0 +1,145 @@
+"""What a new sentence closes: a task that it reports as done, a question that it answers.
+
+A report has to name the task clearly, an answer what was asked. In other words it will do if the
+built-in judge is sure, beside the nearest facts; if it is less so, the task or question stays open,
+and is told with the sentence beside it.
+"""
+
+import re
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from wakebook.base import words
+from wakebook.learn.phrases import cues, lower
+from wakebook.learn.select.ledger import Known, Ledger
+from wakebook.learn.select.said import clauses_of, read, usual
+from wakebook.learn.select.speech import requests
+from wakebook.models.builtin import judge
+
+ASKED = 4  # open tasks and questions that the judge is asked of
+LEAST = 4  # words of a report in other words
+NAMED = 3  # words of a task that name it
+SETTLED = 0.95  # likely enough, as the judge says, that one of them is done ...
+MAYBE = 0.5  # ... or may be
+_COMMON = words.terms(
+    "send write call ask get make order book pay buy check fix move week day new old people time"
+    " remind todo forget promise owe list good last night morning"
+)
+_PAST = re.compile(r"\b\w{3,}ed\b")
+_AND = re.compile(r"(?i)\s(?:and|und|y|et)\s")
+
+
+def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) -> Known | None:
+    """The open task that a sentence clearly reports as done, or as no longer wanted.
+
+    It has to be of this session or of the same project; elsewhere nearly all of it is named.
+    """
+    low = text.lower()
+    done, dropped = (lower(cue).findall(low) for cue in (cues.DONE, cues.DROPPED))
+    ticked = lower(cues.TICKED).findall(low)
+    done += ticked
+    past = words.terms(" ".join(_PAST.findall(text)))
+    unless = (done or not dropped) and not ticked and lower(cues.NOT_DONE).search(low)
+    if not (done or past or dropped) or unless:
+        return None
+    said = words.terms(text)
+    ranked = []
+    for known in ledger.near(said if done or dropped else past):
+        shared = len(said & known.terms)
+        ours = known.id in here or (subject and known.subject == subject)
+        if known.status == "open" and (ours or shared >= max(3, 0.6 * len(known.terms))):
+            ranked.append((shared, known.order, known))
+    ranked.sort(reverse=True)
+    if not ranked:
+        return None
+    shared, _, task = ranked[0]
+    named = task.terms - _COMMON - usual() - words.terms(" ".join(read(task.content).values["day"]))
+    telling = said & named
+    foreign = said - task.terms - _COMMON - words.terms(" ".join(done))
+    clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)
+    alone = len(ranked) == 1 or ranked[1][0] < shared
+    clear = bool(telling) and (clear or bool(ticked)) and not _half(task, said)
+    return task if clear and alone else None
+
+
+def _half(task: Known, said: frozenset[str]) -> bool:
+    """Whether a report has no word of one of the things that a task names: "the pass is done" of
+    "renew the pass and call the vet"."""
+    clauses = clauses_of(task.content) if _AND.search(task.content) else []
+    parts = [its for it in clauses if (its := words.terms(it) - _COMMON - usual())]
+    return len(parts) > 1 and any(said.isdisjoint(it) for it in parts)
+
+
+class Closed(NamedTuple):
+    """What a sentence settles in other words, and what it may."""
+
+    task: Known | None = None
+    perhaps: tuple[Known, ...] = ()
+
+
+def settled(text: str, ledger: Ledger, project: str) -> Closed:
+    """Of the open tasks and questions of a project, what a sentence settles in other words. It has
+    a word of theirs, and for a task a third, and beside the nearest facts the judge takes it to be
+    meant."""
+    low, terms = text.lower(), words.terms(text) - usual() - _COMMON
+    idle = len(low.split()) < LEAST or requests(low)
+    if not project or idle or lower(cues.STILL_OPEN).search(low):
+        return Closed()
+    near = (one for one in ledger.near(terms) if one.project == project and _is_open(one))
+    open_ = list(near)[-ASKED:]
+    if not open_:
+        return Closed()
+    older = [*open_, *ledger.meant(text, judge.MOST - len(open_))]
+    judged = judge.likely([one.content for one in older], text)
+    likely = sorted(zip(judged, open_, strict=False), key=lambda it: it[0], reverse=True)
+    may, first = likely[0]
+    shared = len(words.terms(text) & first.terms)  # what it names more of, `finished` knows
+    named = shared < NAMED and shared * 3 >= len(first.terms - usual() - _COMMON)
+    surely = may >= SETTLED and may == max(judged) and first.type == "task" and named
+    surely = surely and not _half(first, words.terms(text))
+    perhaps = (one for its, one in likely if its >= MAYBE)
+    task = first if surely else None
+    return Closed(task, tuple(one for one in perhaps if one is not task))
+
+
+def _is_open(known: Known) -> bool:
+    return known.status == "open" or known.type == "question"
+
+
+def others_done(text: str, ledger: Ledger, project: str) -> list[Known]:
+    """The open tasks of a list, of which a sentence says that only another one is left."""
+    if not project or not lower(cues.ONLY_LEFT).search(text.lower()):
+        return []
+    said = words.terms(text) - usual() - _COMMON
+    ours = [one for one in ledger.open_tasks() if one.project == project]
+    left = {one.id for one in ours if said & one.terms}
+    lists = {one.said_in for one in ours if one.id in left}
+    return [one for one in ours if one.said_in in lists and one.id not in left]
+
+
+def answered(text: str, decided: bool, ledger: Ledger, project: str) -> Known | None:
+    """The open question that a statement clearly answers: it names most of what was asked."""
+    new = read(text)
+    if new.planned or lower(cues.OPEN).search(new.low):
+        return None
+    found = []
+    for known in ledger.questions():
+        if project and known.project and project != known.project:
+            continue
+        asked = _asked(known.content)
+        shared = len(asked & new.terms)
+        enough = (
+            shared * 3 >= len(asked) if decided else shared > 1 and shared * 5 >= len(asked) * 3
+        )
+        if shared and enough:
+            found.append((shared, known.order, known))
+    found.sort(reverse=True)
+    clear = len(found) == 1 or (len(found) > 1 and found[0][0] > found[1][0])
+    return found[0][2] if clear else None
+
+
+def _asked(question: str) -> frozenset[str]:
+    """What has to be named in an answer: not the day, and not what is said beside the question."""
+    first = read(question.partition(";")[0])
+    days = words.terms(" ".join((*first.values["day"], *first.values["number"])))
+    return first.terms - days - usual() - words.terms(" ".join(cues.ASKING))
