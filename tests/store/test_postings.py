@@ -122,6 +122,13 @@ def test_forms_of_a_word_count_as_one_word() -> None:
     assert min(alone.values()) > max(together.values())  # rarer, so it tells more
 
 
+def test_a_term_that_is_asked_for_twice_is_read_once() -> None:
+    db = fresh()
+    put(db, documents(200))
+    once, twice = (postings.uses(db, asked)["w3"] for asked in (["w3"], ["w3", "w1", "w3"]))
+    assert [part.tolist() for part in once] == [part.tolist() for part in twice]
+
+
 def test_more_postings_than_fit_into_a_block_in_portions_of_any_size() -> None:
     found = {number: ["common", f"own{number}"] for number in range(1, 3 * BLOCK)}
     found |= {number: ["common"] * 3 for number in range(3 * BLOCK, 3 * BLOCK + 50)}

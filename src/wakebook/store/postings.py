@@ -11,11 +11,12 @@ length of every row that holds any of them; docs/decisions.md has the measuremen
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wakebook.store import Edition
+from wakebook.store import Edition, Many
 from wakebook.store.question import Allowed
 from wakebook.store.words import AskedWord
 
@@ -101,14 +102,26 @@ def _read(db: sqlite3.Connection, term: int, blocks: int) -> tuple[Any, Any]:
     """The chunks of a term, and the packed use of each."""
     sql = "SELECT ids, uses FROM posting WHERE id >= ? AND id < ? ORDER BY id"
     rows = db.execute(sql, (term << 24, (term << 24) + blocks)).fetchall()
-    ids = np.frombuffer(b"".join(row[0] for row in rows), np.uint32)
-    return ids, np.frombuffer(b"".join(row[1] for row in rows), np.uint16)
+    return _joined(*zip(*rows, strict=True)) if rows else _joined((), ())
 
 
 def uses(db: sqlite3.Connection, terms: Sequence[str]) -> dict[str, tuple[Any, Any]]:
     """The chunks of terms, and the packed use of each."""
-    found = ((word, _term(db, word)) for word in terms)
-    return {word: _read(db, row[0], row[2]) for word, row in found if row}
+    sql = (
+        "SELECT word, posting.id, ids, uses FROM (SELECT value FROM json_each(?)) CROSS JOIN term "
+        "CROSS JOIN posting WHERE word = value "
+        "AND posting.id >= term.id << 24 AND posting.id < (term.id << 24) + blocks"
+    )
+    each = Many(set(terms))  # two words of a question may have one stem
+    found: dict[str, tuple[list[bytes], list[bytes]]] = {}
+    for word, _, *block in sorted(db.execute(sql, (each,)), key=itemgetter(1)):
+        for part, data in zip(found.setdefault(word, ([], [])), block, strict=True):
+            part.append(data)
+    return {word: _joined(*parts) for word, parts in found.items()}
+
+
+def _joined(ids: Sequence[bytes], uses: Sequence[bytes]) -> tuple[Any, Any]:
+    return np.frombuffer(b"".join(ids), np.uint32), np.frombuffer(b"".join(uses), np.uint16)
 
 
 # --- searching ---------------------------------------------------------------------------
@@ -198,10 +211,11 @@ def _best(scores: Any, most: int) -> Any:
     if len(found) > most:
         values = scores.take(found)
         least = np.partition(values, -most)[-most]
-        found = found[values >= least]
-        if len(found) > most:
-            equal = (scores.take(found) == least).nonzero()[0]
-            found = np.delete(found, equal[most - len(found) :])
+        kept = values >= least
+        more = int(np.count_nonzero(kept)) - most
+        if more:
+            kept[(values == least).nonzero()[0][-more:]] = False
+        found = found[kept]
     return found
 
 
