@@ -22,26 +22,38 @@ class Marker:
 
     def __init__(self, terms: Set[str]) -> None:
         self._terms = terms
-        unspaced = {term for term in terms if words.is_unspaced(term)}
+        unspaced = {term for term in terms if not term.isascii() and words.is_unspaced(term)}
         pairs = sorted(map(re.escape, unspaced), key=len, reverse=True)
         self._pairs = re.compile(f"(?=({'|'.join(pairs)}))") if pairs else None
         self._begins = sorted({_begin(term) for term in terms - unspaced} - {""})
 
     def snippet(self, text: str, language: str, longest: int = LONGEST) -> str:
         """At most `longest` characters around the densest matches, on one line."""
-        text, folded, lower = _prepared(text)
-        spans = self._spans(text, folded, lower, language)
-        start, stop = 0, len(text)
-        if stop + _MARKS * len(spans) > longest:
-            start, stop = _window(text, spans, longest - 2)  # room for the ellipses
-        inside = [(first, last) for first, last in spans if start <= first and last <= stop]
-        inside = inside[: max(0, longest - 2 - (stop - start)) // _MARKS]
-        parts, at = ["…" if start else ""], start
-        for first, last in inside:
-            parts += [text[at:first], MARK, text[first:last], MARK]
-            at = last
-        parts += [text[at:stop], "…" if stop < len(text) else ""]
-        return "".join(parts)
+        return self.snippets([(text, language)], longest)[0]
+
+    def snippets(self, texts: Sequence[tuple[str, str]], longest: int = LONGEST) -> list[str]:
+        """The same of several texts, each with its language. Those that are alike are looked
+        through at once: a word of a question stands in few of them."""
+        ready = [_prepared(text) for text, _ in texts]
+        alike: dict[tuple[str, bool], list[int]] = {}
+        for number, ((_, language), (text, folded, _)) in enumerate(zip(texts, ready, strict=True)):
+            alike.setdefault((language, folded is text), []).append(number)
+        found = [""] * len(texts)
+        for (language, plain), numbers in alike.items():
+            each = zip(*(ready[number] for number in numbers), strict=True)
+            text, folded, lower = map("\n".join, each)
+            spans = self._spans(text, text if plain else folded, lower, language)
+            at = begin = 0
+            for number in numbers:
+                text = ready[number][0]
+                own = []
+                while at < len(spans) and spans[at][0] < begin + len(text):
+                    first, last = spans[at]
+                    own.append((first - begin, last - begin))
+                    at += 1
+                found[number] = _marked(text, own, longest)
+                begin += len(text) + 1
+        return found
 
     def _spans(self, text: str, folded: str, lower: str, language: str) -> list[tuple[int, int]]:
         """Where words stand that were asked for; what touches counts as one. Looking for each
@@ -56,11 +68,15 @@ class Marker:
                     starts.setdefault(at, begin)
                 at = lower.find(begin, at + 1)
         found, end, rest = [], 0, _PLAIN_REST if plain else words.compiled(_ANY_REST)
+        within, wanted = lower if plain else folded, {}
         for at, begin in sorted(starts.items()):
             if at >= end:
-                match = rest.match(lower if plain else folded, at + len(begin))
+                match = rest.match(within, at + len(begin))
                 end = match.end() if match else at + len(begin)
-                if not self._terms.isdisjoint(_terms(text[at:end], language)):
+                word = text[at:end]
+                if word not in wanted:
+                    wanted[word] = not self._terms.isdisjoint(_terms(word, language))
+                if wanted[word]:
                     found.append((at, end))
         if self._pairs:
             found += [match.span(1) for match in self._pairs.finditer(text.translate(_FOLD))]
@@ -124,6 +140,21 @@ class _Lower(dict[int, str]):
 
 _FOLD = _Fold()
 _LOWER = _Lower()
+
+
+def _marked(text: str, spans: Sequence[tuple[int, int]], longest: int) -> str:
+    """A text with its spans marked, cut to what fits."""
+    start, stop = 0, len(text)
+    if stop + _MARKS * len(spans) > longest:
+        start, stop = _window(text, spans, longest - 2)  # room for the ellipses
+        spans = [(first, last) for first, last in spans if start <= first and last <= stop]
+    spans = spans[: max(0, longest - 2 - (stop - start)) // _MARKS]
+    parts, at = ["…" if start else ""], start
+    for first, last in spans:
+        parts += (text[at:first], MARK, text[first:last], MARK)
+        at = last
+    parts += (text[at:stop], "…" if stop < len(text) else "")
+    return "".join(parts)
 
 
 def _window(text: str, spans: Sequence[tuple[int, int]], room: int) -> tuple[int, int]:

@@ -309,7 +309,7 @@ class Hits:
         return [self._passage(item, score) for item, score in self._scored(found, 0.0)]
 
     def _passage(self, item: Scored, score: float) -> Passage:
-        row, body = item.row, self._body(item)
+        row, body = item.row, self._bodies[item.id]
         path, session, _ = self._store.source(row)
         sql = "SELECT 1 FROM chunk WHERE name = ? AND type = 'task' AND status = 'done'"
         by = item.corrected_by
@@ -375,11 +375,6 @@ class Hits:
 
     # --- one hit ---------------------------------------------------------------------
 
-    def _body(self, item: Scored) -> Body:
-        if item.id not in self._bodies:
-            self._fetch([item])
-        return self._bodies[item.id]
-
     def _words_of(self, item: Scored) -> Set[str]:
         """As they are written: enough to see that two texts say the same."""
         if item.id not in self._words:
@@ -400,24 +395,26 @@ class Hits:
         self._store.sources(rows)
         if self._said:
             self._locate([row.name for row in rows if row.name])
-        return [self._hit(item, score, why or self._why(item)) for item, score in scored]
+        bodies = [(self._bodies[row.id], row) for row in rows]
+        texts = [(body.whole(row) or body.detail, body.language) for body, row in bodies]
+        snippets = iter(self._marker.snippets(texts, self._settings.snippet_characters))
+        return [self._hit(item, score, next(snippets), why) for item, score in scored]
 
-    def _hit(self, item: Scored, score: float, why: str) -> Hit:
-        row, body = item.row, self._body(item)
+    def _hit(self, item: Scored, score: float, snippet: str, why: str) -> Hit:
+        row = item.row
         path, session, host = self._store.source(row)
-        text, longest = body.whole(row) or body.detail, self._settings.snippet_characters
         return Hit(
             ref=row.name or f"{path}#{row.line}-{row.last_line}",
             score=score,
-            snippet=self._marker.snippet(text, body.language, longest),
+            snippet=snippet,
             category=row.category,
             type=row.type,
             subject=row.subject,
             status=row.status,
             timestamp=datetime.fromtimestamp(row.at, UTC) if row.at else None,
             provenance=self._provenance(row, path, session, host),
-            why=why,
-            title=body.title,
+            why=why or self._why(item),
+            title=self._bodies[row.id].title,
             speaker=row.speaker,
             session=session,
             replaced_by=item.corrected_by or row.replaced_by,
