@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def test_killed_from_outside_it_goes_on(home: Memory, projects: Path) -> None:
     journal = home.home.cache / "rebuild" / "a" / ".cache" / "rebuild.jsonl"
     with subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None and not _has_step(journal):
-            pass
+            time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
     built = run_json("rebuild", "--branch", "a")
     assert built["complete"]

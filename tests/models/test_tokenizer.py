@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import wakebook.models.tokenizer as tokenizer
 from tests.store.making import python
 from tests.thorough import tries
-from wakebook.models.tokenizer import OTHER, SIGNS, Counts, _classes, count, cut, split
+from wakebook.models.tokenizer import OTHER, SIGNS, Counts, _classes, _whole, count, cut, split
 
 COUNTED = [
     ("", 0),
@@ -204,6 +204,13 @@ def test_halves_of_characters() -> None:
     text = "\ud83d\udc4d" * 40 + "\udc4d"
     kept = cut(text, 7)
     assert text.startswith(kept) and len(kept) % 2 == 0 and 0 < count(kept) <= 7
+
+
+@pytest.mark.parametrize("text", ["a b ", "\ud800x ", "é🙂\udc00 ", "z"])
+def test_a_long_text_counts_the_same_every_time(text: str) -> None:
+    for times in (tokenizer.SHORT, tokenizer.SHORT + 1):
+        number = sum(map(Counts().__getitem__, split(_whole(text * times))))
+        assert [count(text * times) for _ in range(2)] == [number] * 2
 
 
 @pytest.mark.parametrize("alphabet", ["a", "abcdefghijklmnopqrstuvwxyz", "ก", "=", "中文"])

@@ -10,6 +10,7 @@ import re
 import zlib
 from bisect import bisect_right
 from functools import cache, lru_cache
+from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from pathlib import Path
@@ -113,22 +114,35 @@ def _classes() -> str:
     return zlib.decompress((Path(__file__).parent / "classes.bin").read_bytes()).decode("latin-1")
 
 
-SHORT = 1000  # characters of a text whose count is kept ...
+SHORT = 1000  # characters of a text that is kept with its count ...
 KEPT = 4096  # ... among so many others
 LOST = 16  # tokens that a cut may give away in order to end with a whole word
 _COUNTS = Counts()
+_LONG: dict[bytes, int] = {}  # the digest of a longer text -> its tokens
 _CHARACTER = "(?s)[\ud800-\udbff][\udc00-\udfff]|."
 
 
 def count(text: str) -> int:
     """The number of tokens. Halves of characters are counted as what replaces them."""
-    return _short(text) if len(text) <= SHORT else _count(text)
+    return _short(text) if len(text) <= SHORT else _long(text)
 
 
 @lru_cache(KEPT)
 def _short(text: str) -> int:
     """The same lines are counted again and again."""
     return _count(text)
+
+
+def _long(text: str) -> int:
+    """What a tool has said is counted with every turn; only the count is kept, not the text."""
+    key = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+    known = _LONG.get(key)
+    if known is None:
+        known = _count(text)
+        if len(_LONG) >= KEPT:
+            _LONG.clear()
+        _LONG[key] = known
+    return known
 
 
 def _count(text: str) -> int:
