@@ -52,7 +52,8 @@ from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Heard, Scene
 from wakebook.learn.reading import REACH
 from wakebook.learn.select.changes import Change, Place, compared, elliptic
-from wakebook.learn.select.extractor import Selector, stated, untold
+from wakebook.learn.select.extractor import Selector
+from wakebook.learn.select.heard import stated, untold
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.speech import Sentence, sentences
 from wakebook.log.entry import Entry
@@ -248,7 +249,13 @@ def of_talks(name: str, weight: float) -> list[Case]:
         reader, said = Reader(weight), talk["messages"]
         pairs = [(one["held"], one["says"]) for one in talk["changes"]]
         for place in sorted({one["session"] for one in said}):
-            turns = [("user", one["text"]) for one in said if one["session"] == place]
+            here = [one for one in said if one["session"] == place]
+            turns = [
+                (who, one[what])
+                for one in here
+                for who, what in (("user", "text"), ("assistant", "reply"))
+                if one.get(what)
+            ]
             gold = partial(_made_so, pairs)
             reader.read(talk["id"], f"{talk['id']}-{place}", turns, talk["id"], gold)
         number = found[-1].said + 1 if found else 0

@@ -41,9 +41,9 @@ do not change it, half of them among other groups' older ones), and on sentences
 invented users who are strangers to each other, each with the nearest ones of others: there nothing
 changes. Measured on contrast_test.jsonl and talks_test.jsonl, which nothing is trained on: the area
 under the curve, how many changes are found by the time that as many others are as `--wrong` says,
-and how often the likeliest of the older sentences is the right one. About an hour on two
-cores. With `--further` it begins with the judge that is there, and the mean of both is kept, which
-does better on what either of them had not seen.
+and how often the likeliest of the older sentences is the right one. Some sentences are read with
+the agent's reply, too. About an hour on two cores. With `--further` it begins with the judge that
+is there, and the mean of both is kept, which does better on what either of them had not seen.
 """
 TARGET = Path(__file__).parents[1] / "src" / "wakebook" / "models" / "builtin" / "judge.npz"
 CHANGES = ("replaces", "ends")
@@ -51,21 +51,25 @@ BLOCK = 1500  # lists out of which those of like length are put together
 WARM = 100  # steps until the full rate
 LEAST = 2  # terms of a sentence that something can be said of
 MOSTLY = 0.6  # of a sentence: if so much of it is gone, it is no longer read
+ANSWERED = 0.55  # of the messages of groups are read with their replies
+ALONE = 0.25  # of the lists of talks give one sentence that holds
 COUNTS = (1, 1, 1, *range(2, judge.MOST + 1))  # of older sentences that are read together
 
 
 class List(NamedTuple):
-    """A new sentence and older ones, with 1 for those that it changes."""
+    """A new sentence and older ones, with 1 for those that it changes; and what was answered."""
 
     older: tuple[str, ...]
     text: str
     changed: tuple[float, ...]
+    reply: str = ""
 
 
 # --- talks ---------------------------------------------------------------------------------
 class Talk:
     def __init__(self, talk: dict[str, Any]) -> None:
         self.messages = [one["text"] for one in talk["messages"]]
+        self.replies = [one.get("reply", "") for one in talk["messages"]]
         self.said = [
             (number, sentence)
             for number, text in enumerate(self.messages)
@@ -119,16 +123,20 @@ def _bare(text: str) -> str:
     return " ".join(text.split()).strip(" .!?,;")
 
 
-def talks(name: str, rng: random.Random | None, quiet: float = 0.7) -> Iterator[List]:
+def talks(
+    name: str, rng: random.Random | None, quiet: float = 0.7, replies: bool = False
+) -> Iterator[List]:
     """Lists out of talks. To learn from: some of the older ones, near or not; now and then the
     clause that was meant for its sentence, or the message for a sentence of it; `quiet`: the share
-    of sentences that change nothing. Without `rng`, to measure: the nearest and the last."""
+    of sentences that change nothing. Without `rng`, to measure: the nearest and the last.
+    `replies`: with what was answered, and only where something was."""
     for talk in map(Talk, labelled.lines(name)):
         vectors = np.asarray(Builtin().embed([text for _, text in talk.said]))
         for place, (number, text) in enumerate(talk.said):
             targets, before = talk.targets.get(place, {}), talk.before(place)
+            reply = talk.replies[number] if replies else ""
             idle = len(words.terms(text)) < LEAST or (rng and rng.random() > quiet)
-            if not before or (not targets and idle):
+            if not before or (not targets and idle) or (replies and not reply):
                 continue
             near = [before[at] for at in np.argsort(-(vectors[before] @ vectors[place]))]
             others = [one for one in near if one not in targets]
@@ -143,18 +151,18 @@ def talks(name: str, rng: random.Random | None, quiet: float = 0.7) -> Iterator[
             chosen = sorted([*targets, *others][: min(count, judge.MOST)])
             changed = tuple(float(one in targets) for one in chosen)
             older = tuple(talk.said[one][1] for one in chosen)
-            yield List(older, text, changed)
+            yield List(older, text, changed, reply)
             if rng and targets and others and rng.random() < 0.45:  # what it changes is not there
                 rest = [talk.said[one][1] for one in sorted(others[:count])][: judge.MOST]
-                yield List(tuple(rest), text, (0.0,) * len(rest))
+                yield List(tuple(rest), text, (0.0,) * len(rest), reply)
             if rng and targets and rng.random() < 0.5:
                 clauses = [targets.get(one, talk.said[one][1]) for one in chosen]
-                yield List(tuple(clauses), text, changed)
+                yield List(tuple(clauses), text, changed, reply)
             if rng and targets and rng.random() < 0.35 and text != talk.messages[number]:
                 kept = [at for at, one in enumerate(chosen) if talk.said[one][0] < number]
                 if kept:
                     pick = tuple(older[at] for at in kept), tuple(changed[at] for at in kept)
-                    yield List(pick[0], talk.messages[number], pick[1])
+                    yield List(pick[0], talk.messages[number], pick[1], reply)
 
 
 # --- groups, and strangers -----------------------------------------------------------------
@@ -172,11 +180,12 @@ def contrasts(name: str, rng: random.Random | None = None, share: float = 1.0) -
                 continue
             changes, texts = float(later["rel"] in CHANGES), [later["part"]]
             if rng is None:
-                yield List((group["before"],), later["part"], (changes,))
+                yield List((group["before"],), later["part"], (changes,), later.get("reply", ""))
                 continue
             if later["text"] != later["part"] and rng.random() < 0.5:
                 texts.append(later["text"])
             for text in texts:
+                reply = later.get("reply", "") if rng.random() < ANSWERED else ""
                 clause = later["old"] if "old" in later and rng.random() < 0.5 else group["before"]
                 among = [(clause, changes)]
                 for _ in range(rng.randint(0, 3)):
@@ -185,7 +194,18 @@ def contrasts(name: str, rng: random.Random | None = None, share: float = 1.0) -
                 rng.shuffle(among)
                 if len(among) > 1 and rng.random() < 0.25:  # what it changes is not there
                     among = [one for one in among if not one[1]]
-                yield List(tuple(it for it, _ in among), text, tuple(it for _, it in among))
+                older, marks = zip(*among, strict=True)
+                yield List(older, text, marks, reply)
+
+
+def alone(given: Sequence[List], rng: random.Random) -> Iterator[List]:
+    """One of the older sentences that holds, by itself: otherwise a single one counts for changed
+    as soon as both are about the same thing ("the boiler is from 2014" / "the boiler man comes on
+    friday")."""
+    for one in given:
+        at = rng.randrange(len(one.older))
+        if len(one.older) > 1 and not one.changed[at] and rng.random() < ALONE:
+            yield List((one.older[at],), one.text, (0.0,), one.reply)
 
 
 def strangers(data: Path, count: int, rng: random.Random) -> Iterator[List]:
@@ -215,7 +235,7 @@ def strangers(data: Path, count: int, rng: random.Random) -> Iterator[List]:
 
 
 # --- the network ---------------------------------------------------------------------------
-Read = tuple[list[list[int]], list[int]]  # word pieces of the older ones, and of the text
+Read = tuple[list[list[int]], list[int], list[int]]  # word pieces: older ones, text, reply
 
 
 class Reader(torch.nn.Module):
@@ -240,14 +260,13 @@ class Reader(torch.nn.Module):
     def forward(self, lists: Sequence[Read]) -> tuple[torch.Tensor, torch.Tensor]:
         """What is said of each older one, and which of these there are."""
         rows = [judge.row(*one) for one in lists]
-        size, most = (max(len(one[n]) for one in rows) for n in (0, 1))
-        ids = torch.tensor([row + [1] * (size - len(row)) for row, _ in rows])
-        there = torch.tensor([[1] * len(row) + [0] * (size - len(row)) for row, _ in rows])
-        firsts = [len(row) - len(text) - 1 for (row, _), (_, text) in zip(rows, lists, strict=True)]
-        second = torch.tensor([[0] * first + [1] * (size - first) for first in firsts])
+        size, most = max(len(one[0]) for one in rows), max(len(one[1]) for one in rows)
+        ids = torch.tensor([row + [1] * (size - len(row)) for row, *_ in rows])
+        there = torch.tensor([[1] * len(row) + [0] * (size - len(row)) for row, *_ in rows])
+        second = torch.tensor([[0] * first + [1] * (size - first) for *_, first in rows])
         x = self.bert(input_ids=ids, attention_mask=there, token_type_ids=second).last_hidden_state
         means, given = torch.zeros(len(rows), most, size), torch.zeros(len(rows), most)
-        for number, (_, spans) in enumerate(rows):
+        for number, (_, spans, _) in enumerate(rows):
             for at, (start, end) in enumerate(spans):
                 end = max(end, start + 1)
                 means[number, at, start:end], given[number, at] = 1 / (end - start), 1.0
@@ -257,7 +276,11 @@ class Reader(torch.nn.Module):
 
 def pieces(given: Sequence[List]) -> list[tuple[Read, tuple[float, ...]]]:
     return [
-        ((list(map(judge.pieces, one.older)), judge.pieces(one.text)), one.changed) for one in given
+        (
+            (list(map(judge.pieces, one.older)), judge.pieces(one.text), judge.answer(one.reply)),
+            one.changed,
+        )
+        for one in given
     ]
 
 
@@ -393,6 +416,7 @@ def tests() -> list[tuple[str, list[List]]]:
     return [
         ("contrast_test", list(contrasts("contrast_test"))),
         ("talks_test", list(talks("talks_test", None))),
+        ("talks_test, with replies", list(talks("talks_test", None, replies=True))),
     ]
 
 
@@ -428,6 +452,7 @@ def arguments() -> argparse.Namespace:
     add("--layers", type=int, nargs="+", default=[0, 1, 2], help="which of the six")
     add("--strangers", type=int, default=1200, help="lists of these (default %(default)s)")
     add("--contrast", type=float, default=0.5, help="share of the groups (default %(default)s)")
+    add("--talks", type=float, default=1.0, help="share of the talks (default %(default)s)")
     add("--epochs", type=int, default=4, help="times to read all (default %(default)s)")
     add("--rate", type=float, default=1e-4, help="learning rate (default %(default)s)")
     add("--tokens", type=int, default=1400, help="word pieces a step (default %(default)s)")
@@ -445,9 +470,14 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)  # noqa: S311
+    plain = list(talks("talks", rng))
+    plain = rng.sample(plain, int(len(plain) * options.talks))
+    answered = list(talks("talks", rng, replies=True))
     given = [
         *contrasts("contrast", rng, options.contrast),
-        *talks("talks", rng),
+        *plain,
+        *answered,
+        *alone([*plain, *answered], rng),
         *strangers(options.data, options.strangers, rng),
     ]
     print(
@@ -467,7 +497,7 @@ def main() -> None:
     write(model, len(options.layers))
     for name, test in tests():
         began = time.process_time()
-        found = [judge.likely(one.older, one.text) for one in test]
+        found = [judge.likely(one.older, one.text, one.reply) for one in test]
         spent = (time.process_time() - began) / len(test)
         report(f"as written, {name}", test, found, options.wrong)
         print(f"{spent * 1000:.1f} ms a list")

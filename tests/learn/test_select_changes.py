@@ -20,7 +20,7 @@ from tests.learn.selecting import (
 )
 from wakebook.learn.extract import Heard, Scene, after
 from wakebook.learn.select import changes
-from wakebook.learn.select.extractor import stated, untold
+from wakebook.learn.select.heard import stated, untold
 from wakebook.log.entry import Entry
 
 BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
@@ -659,14 +659,38 @@ def here(*sessions: Sequence[str]) -> list[Entry]:
     ],
 )
 def test_who_goes_back_replaces_what_came_between(said: tuple[str, str, str]) -> None:
-    [now] = here(*([one] for one in said))
+    *first, now = here(*([one] for one in said))
     assert now.content == said[-1]
     assert now.detail == f"Was: {said[1]}"
+    assert [one.content for one in first] in ([], [said[0]])  # which holds again
 
 
 def test_who_goes_back_to_work_replaces_nothing() -> None:
     old = "we decided on mqtt for the birdcam"
     assert old in [one.content for one in here([old], ["back to work then, the lens is wet"])]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reply"),
+    [
+        (
+            "deploys are rsync over ssh to the strato box",
+            "ah no wait, theres no ssh there",
+            "I've removed the rsync step; `render.yaml` builds and deploys from main now.",
+        ),
+        (
+            "Benno drives the saturday round",
+            "his back is bad, tilda has the van keys",
+            "Noted: Tilda drives the Saturday round instead of Benno.",
+        ),
+    ],
+)
+def test_an_answer_shows_what_the_users_words_change(old: str, new: str, reply: str) -> None:
+    """They are kept as they were said, and with nobody else's."""
+    told = here([old, ">Noted."], [new, f">{reply}"])
+    assert any(old in one.detail for one in told)
+    assert all(one.content in f"{old}\n{new}" for one in told)
+    assert not any(old in one.detail for one in here([old], [new, ">Let me look at it."]))
 
 
 @pytest.mark.parametrize(

@@ -282,3 +282,15 @@ def test_in_a_project_an_order_and_its_answer_are_work(said: list[str], word: st
 def test_questions_and_small_talk_are_none_in_a_project_either(said: list[str]) -> None:
     found = SELECTOR.read(talk(*said), Scene(project="p", ends=True)).drafts
     assert not [one for one in found if one.type == "handoff"]
+
+
+def test_the_agents_last_words_are_the_report_whatever_their_verb() -> None:
+    said = talk(
+        "exception, only for this repo: four spaces",
+        ">Four spaces in this repository, the rest of your code keeps tabs.",
+        "right. then the thread cutting cycle",
+        ">G76 works for metric threads. Imperial pitch is left.",
+    )
+    scene = Scene(project="p", ends=True)
+    handoff = next(one for one in SELECTOR.read(said, scene).drafts if one.type == "handoff")
+    assert "Report: G76 works for metric threads. Imperial pitch is left." in handoff.detail

@@ -44,6 +44,27 @@ def test_the_likeliest_of_some_older_sentences_is_mostly_the_right_one() -> None
     assert right / total > 0.7  # by chance .17 to .5
 
 
+def test_with_the_agents_reply_more_is_known() -> None:
+    """In talks that it has not learned from: of the older sentences, the changed one is the
+    likeliest more often."""
+    lines = (LABELS / "talks_test.jsonl").read_text("utf-8").splitlines()
+    alone = answered = total = 0
+    for talk in map(json.loads, lines[-45:]):
+        said = talk["messages"]
+        for change in talk["changes"]:
+            before = [one["text"] for one in said[max(0, change["new"] - 6) : change["new"]]]
+            others = [one for one in before if change["held"] not in one][:5]
+            reply = said[change["new"]].get("reply", "")
+            for with_it in (False, True) if reply else ():
+                older = [change["held"], *others]
+                chances = judge.likely(older, change["says"], reply if with_it else "")
+                first = max(chances) == chances[0]
+                alone, answered = alone + (first and not with_it), answered + (first and with_it)
+            total += bool(reply)
+    assert total > 150
+    assert answered > 1.04 * alone
+
+
 def test_more_than_can_be_read_at_once_is_read_in_turn() -> None:
     older = ["My rent is 700.", "We use Jenkins.", "", "a", "b", "c"]
     text = "I pay 760 in rent now"

@@ -258,9 +258,10 @@ def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
     named = [any(_is_of(thing, one.content) for thing in things) for one in ours]
     for at, one in enumerate(ours):
         before = [older for older, its in zip(ours[at + 1 :], named[at + 1 :], strict=True) if its]
+        new = read(one.content)
+        least = NOW if new.change or lower(cues.ANEW).search(new.low) else AGO
         came = any(_is_of(thing, one.was) for thing in things) or any(
-            likely(one.content, it.content) >= (NOW if read(one.content).change else AGO)
-            for it in before
+            likely(one.content, it.content) >= least for it in before
         )
         if came and not named[at]:
             return Change(one, False)
@@ -296,7 +297,8 @@ def compared(
     may = [chance(known.changes, found | sure) for _, found in nearest]
     if every or place.project or max(may, default=0.0) >= known.changes_threshold:
         asked = zip(nearest, may, strict=True)
-        sounds(text, [(one.content, it) for (one, it), can in asked if every or can >= AT_ALL])
+        read_ = [(one.content, it) for (one, it), can in asked if every or can >= AT_ALL]
+        sounds(text, read_, place.around.reply)
     return nearest
 
 

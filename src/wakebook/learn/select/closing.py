@@ -58,16 +58,17 @@ def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) ->
     foreign = said - task.terms - _COMMON - words.terms(" ".join(done))
     clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)
     alone = len(ranked) == 1 or ranked[1][0] < shared
-    clear = bool(telling) and (clear or bool(ticked)) and not _half(task, said)
+    parts = [not said.isdisjoint(it) for it in _things(task)]
+    clear = bool(telling) and (clear or bool(ticked) or bool(parts)) and all(parts)
     return task if clear and alone else None
 
 
-def _half(task: Known, said: frozenset[str]) -> bool:
-    """Whether a report has no word of one of the things that a task names: "the pass is done" of
-    "renew the pass and call the vet"."""
+def _things(task: Known) -> list[frozenset[str]]:
+    """The words of each of the things that a task names, if there are several: of "renew the pass
+    and call the vet", a report that has no word of one of them closes nothing."""
     clauses = clauses_of(task.content) if _AND.search(task.content) else []
     parts = [its for it in clauses if (its := words.terms(it) - _COMMON - usual())]
-    return len(parts) > 1 and any(said.isdisjoint(it) for it in parts)
+    return parts if len(parts) > 1 else []
 
 
 class Closed(NamedTuple):
@@ -96,7 +97,7 @@ def settled(text: str, ledger: Ledger, project: str) -> Closed:
     shared = len(words.terms(text) & first.terms)  # what it names more of, `finished` knows
     named = shared < NAMED and shared * 3 >= len(first.terms - usual() - _COMMON)
     surely = may >= SETTLED and may == max(judged) and first.type == "task" and named
-    surely = surely and not _half(first, words.terms(text))
+    surely = surely and not any(words.terms(text).isdisjoint(it) for it in _things(first))
     perhaps = (one for its, one in likely if its >= MAYBE)
     task = first if surely else None
     return Closed(task, tuple(one for one in perhaps if one is not task))

@@ -17,7 +17,7 @@ from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.about import AMONG, everywhere, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after, subject
 from wakebook.learn.judge.verdict import suspicious
-from wakebook.learn.phrases import cues, lower
+from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.changes import (
     Change,
     Place,
@@ -27,18 +27,20 @@ from wakebook.learn.select.changes import (
 )
 from wakebook.learn.select.closing import answered, finished, others_done, settled
 from wakebook.learn.select.handoff import last_words
+from wakebook.learn.select.heard import heard, live, stated, untold
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around, slip
 from wakebook.learn.select.said import read, usual
 from wakebook.learn.select.speech import (
     Sentence,
-    alone,
     announced,
     asks,
     fiction,
     fits,
+    plain,
     real,
     sentences,
+    split,
     tells_before,
     unmeant,
     with_before,
@@ -86,21 +88,17 @@ class Selector:
     def extract(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
         """Drafts from the new messages: facts, decisions, tasks and open questions."""
         reader = _Reader(scene, self._decide)
-        for message in _live(scene.earlier):
+        for message in live(scene.earlier):
             reader.pass_by(message)
         if scene.earlier:
             reader.listen()
-        for message in _live(messages):
+        for message in live(messages):
             if message.role == "user":
                 reader.read(message)
             else:
                 reader.look_at(message)
             reader.pass_by(message)
         return reader.drafts
-
-
-def _live(messages: Iterable[Message]) -> Iterable[Message]:
-    return (one for one in messages if not one.branch and one.role in ("user", "agent"))
 
 
 class _Pending(NamedTuple):
@@ -135,7 +133,7 @@ class _Reader:
     def pass_by(self, message: Message) -> None:
         if message.role == "agent":
             self._agent = message if message.text.strip() else self._agent
-            self._user = None if _confirms(message) else self._user
+            self._user = None if _answers(message) else self._user
             return
         self._agent, self._user = None, message
         self._fiction = self._made_up(message)
@@ -149,8 +147,8 @@ class _Reader:
         """Take in what this window has said before without its being kept."""
         kept = [one for one in self._scene.current if one.type != "handoff"]
         told = [*self._scene.gone, *(f"{one.content}\n{one.detail}" for one in kept)]
-        for heard in untold(stated(self._scene.earlier), told):
-            self._hear(heard)
+        for one in untold(stated(self._scene.earlier), told):
+            self._hear(one)
 
     def read(self, message: Message) -> None:
         said = sentences(message.text)
@@ -223,21 +221,23 @@ class _Reader:
             else:
                 text = sentence.text if refers and self._kept(sentence.before) else text
                 if changeable(text, kind):
-                    self._hear(_heard(message, sentence, text))
+                    self._hear(heard(message, sentence, text))
 
     def _done(self, message: Message, task: Known, report: str) -> None:
         kept = _Pending(Kind("task", None, "done"), task.content, report, (task.id,))
         self._keep(message, kept)
 
     def look_at(self, agent: Message) -> None:
-        """An agent may say what is left of a list: "then only the lanyards are open"; or that it
-        has changed something: then what the user said before may change what it does not name."""
+        """An agent may say what is left of a list: "then only the lanyards are open". And how it
+        has understood the user: "Noted: Tilda drives the round." So the user's words are read once
+        more, with its answer; if it has changed something, they may change what they do not
+        name."""
         left = self._scene.project and lower(cues.ONLY_LEFT).search(agent.text.lower())
         for sentence in sentences(agent.text) if left else ():
             for task in others_done(sentence.text, self._ledger, self._scene.project):
                 self._done(agent, task, f"Agent: {sentence.text}")
         user = self._user
-        if not user or not self._scene.project or self._fiction or not _confirms(agent):
+        if not user or not self._scene.project or self._fiction or not _answers(agent):
             return
         said = sentences(user.text)
         theirs = [one for one in self._by_turn.get(user.turn, ()) if _of_any(one, [user.id])]
@@ -250,7 +250,7 @@ class _Reader:
             if told or sentence.asked or slip(sentence.text) or unmeant(sentence.text):
                 continue
             kind = kind_of(sentence)
-            changed = self._changed(user, sentence, kind, worth, agent.text)
+            changed = self._changed(user, sentence, kind, worth, agent)
             if changed:
                 gone = (*changed.replaces, *([kept.id] if kept else []))
                 self._keep(agent, changed._replace(replaces=gone), (user.turn,))
@@ -258,19 +258,26 @@ class _Reader:
     def _kept(self, text: str) -> bool:
         return any(text in one.content for one in self.drafts[-3:])
 
-    def _hear(self, heard: Heard) -> None:
-        self._ledger.hear(heard)
-        self._say(heard.id)
+    def _hear(self, one: Heard) -> None:
+        self._ledger.hear(one)
+        self._say(one.id)
 
     def _say(self, identity: str) -> None:
         self._here.add(identity)
         self._beside.add(identity)
 
     def _changed(
-        self, message: Message, sentence: Sentence, kind: Kind, worth: float, report: str = ""
+        self,
+        message: Message,
+        sentence: Sentence,
+        kind: Kind,
+        worth: float,
+        answer: Message | None = None,
     ) -> _Pending | None:
-        """A sentence that replaces something, or answers an open question. `report`: of an agent
-        that has changed something by it."""
+        """A sentence that replaces something, or answers an open question.
+
+        `answer`: the agent's to it.
+        """
         text = sentence.text
         if kind.type not in CHANGING or (
             kind.kind == "lesson" and "corrects" not in read(text).change
@@ -282,20 +289,23 @@ class _Reader:
         if not (here or may_change(text, kind, worth) or slip(text)):
             return None
         if self._others is not None:  # what was said in other windows, before it is needed first
-            for heard in self._others():
-                self._ledger.hear(heard)
+            for other in self._others():
+                self._ledger.hear(other)
             self._others = None
-        agent = report or (self._agent.text if self._agent else "")
+        agent = answer or self._agent
         worth = max(worth, 0.0) if kind.wanted else worth
-        around = Around(agent, message.text, worth)
-        place = Place(self._here, self._beside, self._scene.project, around, bool(report))
+        reply = _reply(answer) if answer else ""
+        around = Around(agent.text if agent else "", message.text, worth, reply)
+        place = Place(self._here, self._beside, self._scene.project, around)
         change = self._decide(text, self._ledger, place)
+        if change is None and answer and _confirms(answer):
+            change = self._decide(text, self._ledger, place._replace(confirmed=True))
         if change and not kind.wanted and idle(text, change.surely):
             change = None  # "now make the worker stop on a signal", "that's me for today"
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
         open_ = answered(text, kind.type == "decision", self._ledger, place.project)
-        if open_ and not report and fits(text):
+        if open_ and not answer and fits(text):
             return _Pending(kind, text, f"Answers: {open_.content}", (open_.id,))
         return None
 
@@ -400,30 +410,16 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     return _Pending(kind, text, detail, gone, old.subject, old.heard)
 
 
-def stated(messages: Iterable[Message]) -> Iterable[Heard]:
-    """What the user states in these messages that may change later."""
-    for message in _live(messages):
-        if message.role == "user":
-            if fiction(message.text):
-                return
-            for sentence in sentences(message.text):
-                text = alone(sentence)
-                if text and changeable(text, kind_of(sentence)):
-                    yield _heard(message, sentence, text)
+def _answers(agent: Message) -> bool:
+    """Whether an agent's message answers the user, instead of saying what it is about to do."""
+    return bool(_reply(agent))
 
 
-def untold(stated: Iterable[Heard], told: Iterable[str]) -> Iterable[Heard]:
-    """What entries do not tell."""
-    known = "\n".join(told)
-    for one in stated:
-        before = one.content.removesuffix(one.said).strip()
-        if one.said not in known:
-            follows = bool(before) and before in known
-            yield msgspec.structs.replace(one, content=one.said) if follows else one
-
-
-def _heard(message: Message, sentence: Sentence, text: str) -> Heard:
-    return Heard(content=text, said=sentence.text, source=message.id, turn=message.turn)
+def _reply(agent: Message) -> str:
+    """The sentences of an agent's answer, from the beginning of its report."""
+    text = plain(agent.report or agent.text)
+    parts = (one for line in text.split("\n") for one in split(line))
+    return " ".join(one for one in parts if not pattern(cues.PROGRESS).match(one))[:REPORT]
 
 
 def _confirms(agent: Message) -> bool:
@@ -447,7 +443,7 @@ def handoff_of(
 ) -> Draft | None:
     """The handoff of a window as it is now, whatever later ones have closed or replaced.
     `learned`: what it has left by now, so that its end need not be read again."""
-    window = list(_live(said))[-LAST:]
+    window = list(live(said))[-LAST:]
     ours: Sequence[Draft | Entry] = learned or ()
     if learned is None:
         by_id = {message.id for message in window}

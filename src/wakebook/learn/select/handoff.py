@@ -146,6 +146,7 @@ def _report(agents: Sequence[Message]) -> str:
     ends = [plain(one.report or one.text) for one in agents[-LOOKED:]]
     ends = [text for text in ends if text]
     said = [text for text in ends if len(text) >= BRIEF or _tells(text)]
+    said += [text for text in ends[-1:] if text not in said and _outcome(text)]
     after = ends[ends.index(said[-1]) + 1 :] if said else []
     said += [text for text in after if _counts_anew(text, said[-1])]
     ends = said or [text for text in ends[-1:] if len(text.split()) > 2]  # not "Nice."
@@ -157,6 +158,13 @@ def _report(agents: Sequence[Message]) -> str:
         if longer:
             return _end(longer[-1], REPORT - len(last) - 1) + "\n" + last
     return _end(last, REPORT)
+
+
+def _outcome(text: str) -> bool:
+    """Whether an agent's last words say more than that it has heard or is at it: "G76 works for
+    metric threads. Imperial pitch is left."""
+    idle = text.endswith("?") or _narrates(text) or lower(cues.PLEASANTRY).match(text.lower())
+    return not idle and len(text.split()) > ANSWER
 
 
 def _counts_anew(text: str, report: str) -> bool:

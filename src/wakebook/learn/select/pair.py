@@ -69,6 +69,7 @@ class Around(NamedTuple):
     agent: str = ""  # what the agent has just said, which a bare "no, 45" corrects
     message: str = ""  # that the sentence stands in: it may name the thing
     worth: float = 0.0  # of the sentence itself; 0 is enough to be kept
+    reply: str = ""  # what the agent answered, as far as that is known
 
 
 class Rarity:
@@ -94,9 +95,9 @@ def likely(text: str, older: str) -> float:
     return chance(weights().changes, seen | {"nearest": 1.0})
 
 
-def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]]) -> None:
+def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]], reply: str = "") -> None:
     """Put what the judge says beside what else is seen of some sentences that it reads together."""
-    judged = judge.likely([one for one, _ in older], text)
+    judged = judge.likely([one for one, _ in older], text, reply)
     for (_, seen), may in zip(older, judged, strict=True):
         seen["judge"] = log((may + SURE) / (1 - may + SURE)) / 4
         seen["judged best"] = float(may == max(judged))

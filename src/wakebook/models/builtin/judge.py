@@ -3,7 +3,9 @@
 The sentence is read together with the older ones that it may mean, cut into the embedder's word
 pieces, by the lower layers of a sentence encoder that were trained further on labelled talks by
 tools/judge.py; NOTICE says from what. So each older one is judged beside the others: "we ripped
-all that out" is about one of them. A reading takes some milliseconds, so few are asked for.
+all that out" is about one of them. What an agent answered shows how the sentence was understood
+("Noted: Tilda drives the round now"), so it can be read behind it. A reading takes some
+milliseconds, so few are asked for.
 """
 
 from collections.abc import Sequence
@@ -15,21 +17,23 @@ from wakebook.models.builtin import Builtin
 
 HEADS = 12
 LONGEST = 64  # word pieces of a sentence; of a longer one, those at both ends
+REPLY = 48  # word pieces of an agent's answer, from its beginning
 PLACES = 384  # word pieces that are read together
 MOST = 6  # older sentences
 
 
-def likely(older: Sequence[str], text: str) -> list[float]:
-    """From 0 to 1 for each older sentence: how likely it no longer holds, if the text is said."""
+def likely(older: Sequence[str], text: str, reply: str = "") -> list[float]:
+    """From 0 to 1 for each older sentence: how likely it no longer holds, if the text is said, and
+    an agent gives that reply."""
     found: list[float] = []
     for start in range(0, len(older), MOST):
-        found += _judged(tuple(older[start : start + MOST]), text)
+        found += _judged(tuple(older[start : start + MOST]), text, reply)
     return found
 
 
 @lru_cache(maxsize=2048)  # what is read again (a rebuild, an open window) is asked again
-def _judged(older: tuple[str, ...], text: str) -> list[float]:
-    return _chances([pieces(one) for one in older], pieces(text))
+def _judged(older: tuple[str, ...], text: str, reply: str) -> list[float]:
+    return _chances([pieces(one) for one in older], pieces(text), answer(reply))
 
 
 def pieces(text: str) -> list[int]:
@@ -37,23 +41,33 @@ def pieces(text: str) -> list[int]:
     return found if len(found) <= LONGEST else found[:half] + found[-half:]
 
 
-def row(older: Sequence[list[int]], text: list[int]) -> tuple[list[int], list[tuple[int, int]]]:
-    """The word pieces of all, one behind the other, with 0 for the first and 1 for the ends; and
-    where each of the older ones begins and ends."""
-    found, spans, each = [0], list[tuple[int, int]](), (PLACES - LONGEST - 3) // len(older) - 1
+def answer(reply: str) -> list[int]:
+    """The word pieces of an agent's answer that are read."""
+    return _embedder().tokens(reply[: REPLY * 12])[:REPLY] if reply else []
+
+
+def row(
+    older: Sequence[list[int]], text: list[int], reply: list[int]
+) -> tuple[list[int], list[tuple[int, int]], int]:
+    """The word pieces of all, one behind the other, with 0 for the first and 1 for the ends; where
+    each of the older ones begins and ends; and how many pieces stand before the text."""
+    ours = [*(piece + 2 for piece in text), 1]
+    ours += [*(piece + 2 for piece in reply), 1] if reply else []
+    room = PLACES - LONGEST - 3 - (REPLY + 1 if reply else 0)
+    found, spans, each = [0], list[tuple[int, int]](), room // len(older) - 1
     for one in older:
         spans.append((len(found), len(found) + len(one[:each])))
         found += [*(piece + 2 for piece in one[:each]), 1]
-    return [*found, *(piece + 2 for piece in text), 1], spans
+    return found + ours, spans, len(found)
 
 
-def _chances(older: Sequence[list[int]], text: list[int]) -> list[float]:
+def _chances(older: Sequence[list[int]], text: list[int], reply: list[int]) -> list[float]:
     import numpy as np
 
     parts = model()
-    found, spans = row(older, text)
+    found, spans, before = row(older, text, reply)
     ids, size = np.array([found]) - 2, len(found)  # the first and the ends stand last in the file
-    second = np.array([[0] * (size - len(text) - 1) + [1] * (len(text) + 1)])
+    second = np.array([[0] * before + [1] * (size - before)])
     x = parts["pieces"][ids].astype(np.float32) * parts["pieces scale"][ids][:, :, None]
     x = _even(x + parts["places"][:size] + parts["sides"][second], parts, "start")
     for number in range(int(parts["layers"])):
