@@ -118,7 +118,7 @@ def size() -> list[Figure]:
     longest = max(lengths, key=lambda path: lengths[path])
     return [
         # the aims are those before new rooms: models, trust, syncing, a page, teams
-        Figure("lines", sum(lengths.values()), 43_000, limit=73_350),
+        Figure("lines", sum(lengths.values()), 43_000, limit=73_600),
         Figure("files", len(lengths), 200, limit=327),
         Figure("longest file", lengths[longest], 500, str(longest.relative_to(SRC))),
     ]
@@ -167,7 +167,7 @@ def walks(folder: Path, chains: bool) -> list[Figure]:
         words = ["-c", _WALKED, "claude-code", event, json.dumps(payload)]
         files, chain = json.loads(run(words, env).stdout.splitlines()[-1])
         shown = (" ".join(files), " > ".join(chain)) if chains else ("", "")
-        found += [Figure(f"{name}: files", len(files), most_files, shown[0], limit=most_files + 3)]
+        found += [Figure(f"{name}: files", len(files), most_files, shown[0], limit=most_files + 4)]
         found += [Figure(f"{name}: hops", len(chain), most_hops, shown[1])]
     run(["-m", "wakebook", "wake"], env)
     for command, most in (("wake", 8), ("search database", 40), ("context database", 80)):

@@ -139,6 +139,11 @@ class Projects(NamedTuple):
         raise WakebookError(f"The memory knows no project {wanted!r}. {known}")
 
 
+def project_of(front: Mapping[str, object], projects: Projects, cwd: str = "") -> str:
+    """The key of a transcript's project. `cwd`: where it was said, if it does not say so itself."""
+    return str(front.get("project") or projects.of(str(front.get("cwd") or cwd)))
+
+
 def agent_of(session_key: str) -> str:
     """The OpenClaw agent of a session key, if it is not the main one."""
     parts = session_key.split(":")

@@ -174,11 +174,6 @@ def _not_forgotten(home: Home, entry: Entry, gone: Forgotten) -> Entry | None:
     return kept
 
 
-def project_of(front: Mapping[str, object], projects: Projects, cwd: str = "") -> str:
-    """The key of a transcript's project. `cwd`: where it was said, if it does not say so itself."""
-    return str(front.get("project") or projects.of(str(front.get("cwd") or cwd)))
-
-
 def subject_of_project(projects: Projects, key: str) -> str:
     """The subject of what is said about a project without naming it."""
     return "" if not key or key.startswith(AGENT) else slugify(projects.name(key))

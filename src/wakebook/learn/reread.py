@@ -20,7 +20,7 @@ from wakebook.capture import archive
 from wakebook.capture import project as projects
 from wakebook.capture import state as states
 from wakebook.capture.archive import Transcript
-from wakebook.capture.project import Projects
+from wakebook.capture.project import Projects, project_of
 from wakebook.capture.state import State
 from wakebook.learn import extract, written
 from wakebook.learn.entries import (
@@ -28,7 +28,6 @@ from wakebook.learn.entries import (
     admitted,
     append,
     parted,
-    project_of,
     related,
     settle,
     subject_of_project,

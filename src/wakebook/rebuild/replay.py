@@ -29,7 +29,6 @@ from wakebook.learn.entries import (
     admitted,
     complete,
     parted,
-    project_of,
     related,
     replaced_in,
     subject_of_project,
@@ -147,7 +146,7 @@ class Replay(ABC):
             front = archive.read(self._home, entry.transcript).front
         except TranscriptError:
             return ""
-        key = project_of(front, self._projects, self._folders.get(entry.session, ""))
+        key = projects.project_of(front, self._projects, self._folders.get(entry.session, ""))
         return subject_of_project(self._projects, key)
 
     def _scene(self, source: Source, subject: str, ends: bool) -> Scene:

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any
 from wakebook.base.errors import ModelError, TranscriptError
 from wakebook.base.home import WITHHELD, Home
 from wakebook.capture import project as projects
-from wakebook.capture.project import Projects
+from wakebook.capture.project import Projects, project_of
 from wakebook.learn.about import is_own
-from wakebook.learn.entries import project_of
 from wakebook.log import subjects
 from wakebook.log.entry import decode
 from wakebook.log.subjects import Registry

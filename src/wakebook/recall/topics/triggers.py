@@ -16,7 +16,6 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wakebook.base.text import whole
-from wakebook.recall.topics import speech
 from wakebook.store import words
 
 if TYPE_CHECKING:
@@ -196,6 +195,8 @@ def _found(searched: Searched, texts: Sequence[str]) -> list[tuple[int, Trigger]
 
 
 def _holds(trigger: Trigger, spoken: Spoken) -> bool:
+    from wakebook.recall.topics import speech  # which few topics need
+
     if trigger.type == "urgency":
         return speech.urgent(spoken.text)
     if trigger.type == "url":
@@ -239,11 +240,17 @@ def bad_schedule(schedule: str) -> str:
     return ""
 
 
+def _is_language(text: str) -> bool:
+    from wakebook.recall.topics import speech
+
+    return speech.is_language(text)
+
+
 def problem(kind: str, text: str) -> str:
     """What is wrong with what a trigger looks for; nothing if it can be used."""
     import re2
 
-    if kind == "language" and not speech.is_language(text):
+    if kind == "language" and not _is_language(text):
         return f"{text!r} is no language that is known. Write it like de, or German."
     try:
         size = compiled(expression(kind, text)).programsize
