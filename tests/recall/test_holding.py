@@ -36,10 +36,16 @@ def test_what_is_said_again_is_not_told_again() -> None:
     assert held(last, [], again) == [] and held(last, []) == [last]
 
 
+def test_what_was_asked_is_not_told_beside_what_came_of_it() -> None:
+    """It holds what has changed since, what was not meant, and roles that somebody played."""
+    lines = "Asked: they ask if we want jira. oh i LOVE jira\nReport: Linear it is."
+    assert held(lines, []) == ["Report: Linear it is."]
+
+
 def test_what_was_asked_is_over_when_others_have_come_since() -> None:
-    lines = "Asked: release 1.3 today\nReport: 1.3 is tagged."
+    lines = "Asked: release 1.3 today\nBranch: main"
     later = Utterance("2.0 is out since friday, works.", 200, "raw/conversations/two.md", 1)
-    assert held(lines, [later], after=(later.talk,)) == ["Report: 1.3 is tagged."]
+    assert held(lines, [later], after=(later.talk,)) == ["Branch: main"]
     assert held(lines, [later]) == lines.split("\n")  # small talk, which left nothing
 
 

@@ -256,6 +256,31 @@ def test_a_proposal_that_the_user_did_not_want_is_no_finding(
     assert ("a moat around the zebra fence" in packed.text) is told
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [("wrong gate, it has 403 bars", False), ("nice, and paint it", True), ("", True)],
+)
+def test_what_the_user_put_right_is_no_finding(home: Memory, answer: str, told: bool) -> None:
+    talk(
+        home, "s1", "draw it", "I took 433 bars for the zebra gate.", *([answer] if answer else [])
+    )
+    packed = pack(home, "zebra gate bars", after=partial(said_after, home.opened))
+    assert ("433" in packed.text) is told
+
+
+def test_a_question_without_its_mark_is_no_finding(home: Memory) -> None:
+    talk(
+        home,
+        "s1",
+        "whats the number of zebra stripes",
+        "Ok.",
+        "the zebra stripes are brown",
+        days=3,
+    )
+    told = pack(home, "zebra stripes").text
+    assert "brown" in told and "whats the number" not in told
+
+
 def test_what_the_user_said_to_a_proposal_is_told_in_its_place(home: Memory) -> None:
     proposed = "I propose a zebra fence of glass, and to charge 4 euros extra."
     talk(home, "s1", "ideas for the zebra", proposed, "hm. it stays wood, and it's free")

@@ -116,7 +116,7 @@ def test_a_handoff_tells_what_was_changed_since(memory: Memory, projects: Path) 
     claude.user("thanks, that is all")
     memory.catch_up(closing=True)
     handoff = memory.wake().split("## Last Session Handoff")[1].split("\n## ")[0]
-    assert "980 degrees (part of it no longer holds: no wait, I meant 960)" in handoff
+    assert "Report: Changed to 960, and the tests pass." in handoff and "980" not in handoff
 
 
 def test_a_wish_is_not_told_elsewhere_after_it_was_taken_back(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wakebook.recall.turn import Handoff
 
 HEADING = 2  # lines of a handoff before its words
-ASKED, LAST, LEFT = "Asked: ", "User last: ", "Left: "
+ASKED, LAST, LEFT, REPORT = "Asked: ", "User last: ", "Left: ", "Report: "
 LEAST = 4  # words of a report
 AGAIN = 3  # words of what is known again
 ALIKE = 40  # characters by which the user's own words are known again
@@ -69,6 +69,8 @@ def holding(
         now = " ".join(_of_list(one, since) for one in sentences(now)) if place.agent else now
         now = stale.undone(place._replace(text=now)) if label == LAST and lists(now) else now
         lines += [f"{label}{now}"] if now else []
+    if any(line.startswith(REPORT) for line in lines):  # says what came of it
+        lines = [line for line in lines if not line.startswith(ASKED)]
     return "\n".join(lines)
 
 

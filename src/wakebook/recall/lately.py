@@ -8,7 +8,7 @@ what was said around a turn of a transcript, and what of its words was meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from wakebook.base.errors import TranscriptError
 from wakebook.base.words import terms
 from wakebook.learn.about import Weights, lasts
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.said import DATA, OF_CHANGE, read, usual
+from wakebook.learn.select.said import DATA, OF_CHANGE, different, read, usual
 from wakebook.learn.select.speech import (
     Sentence,
     fiction,
@@ -30,6 +30,7 @@ from wakebook.learn.select.speech import (
     unquoted,
 )
 from wakebook.log.query import Query, Scope
+from wakebook.models.builtin import judge
 from wakebook.recall.gate import forms
 from wakebook.recall.stale import SOON, Utterance, spoken, takes_back
 from wakebook.recall.texts import in_confidence
@@ -54,6 +55,9 @@ WISHES, AFTER = 12, 30  # the newest wishes, and messages after them, that are l
 LASTS = 0.5  # likely enough that a request says something for later: "mute them from 22 to 6"
 LEAST = 3  # words, of which a fragment has no more: "5 minutes tops"
 SAYS = 2  # of them that say something
+REPLY = 160  # characters of a reply that is told beside the turn
+_WRONG = ("wrong", "not ", "falsch", "faux", "mal,")
+PUT_RIGHT = 0.5  # likely enough that a reply takes back what an agent said
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
 _CONCRETE = re.compile(r"\S@\w+\.\w|\b\w+\.\w{2,}/|(?<!\w)\d")  # an address, a number
 _OF_ONESELF = re.compile(r"\bthe user\b", re.IGNORECASE)  # nobody speaks of himself like that
@@ -200,3 +204,48 @@ def on_the_way(sentence: str) -> bool:
     """Whether an agent says only what it is about to do: "Let me check.", "Now the route:"."""
     narrates = pattern(cues.PROGRESS).match(sentence) or sentence.endswith(":")
     return len(sentence) < BRIEF and bool(narrates)
+
+
+# --- what the user said to an agent's turn, which decides what that turn is worth --------------
+def refused(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:
+    """Whether an agent's passage proposes something that the user then did not want: said so, or
+    said something else than yes."""
+    if not _has(cues.OFFERS, passage):
+        return False
+    reply = _reply(passage, after).lower()
+    if not reply or lower(cues.REFUSES).match(reply) or _has(cues.CHOICES, passage):
+        return lower(cues.REFUSES).match(reply) is not None
+    yes = lower(cues.YES).match(reply)
+    rest = reply[yes.end() :] if yes else reply
+    return not (yes and yes.end()) and not any(map(lower(cues.COMMIT).match, (rest, reply)))
+
+
+def reply_to(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> str:
+    """What a user chose of what an agent's turn offers, if that is short."""
+    offers = _has(cues.CHOICES, passage) or _has(cues.OFFERS, passage)
+    reply = _reply(passage, after) if offers else ""
+    return " ".join(reply.split()) if len(reply) <= REPLY else ""
+
+
+def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:
+    """Whether the user's reply takes back a sentence of an agent's turn: "I took 433 MHz." / "wrong
+    band, its 403". Of what an agent offers, see `refused` and `reply_to`."""
+    if _has(cues.CHOICES, passage) or _has(cues.OFFERS, passage):
+        return False
+    old = read(part).values
+    for one in (it.text for it in sentences(_reply(passage, after)) if not it.asked):
+        wrong = lower(cues.REFUSES).match(one.lower()) or one.lower().startswith(_WRONG)
+        if wrong and different(read(one).values, old) - {"degree"}:
+            return True
+        if judge.likely([part], one)[0] >= PUT_RIGHT:
+            return True
+    return False
+
+
+def _has(cue: str, passage: Passage) -> bool:
+    return lower(cue).search(passage.content.lower()) is not None
+
+
+def _reply(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> str:
+    found = (one.text for one in after(passage) if one.turn == passage.row.place + 1)
+    return next(found, "").removeprefix("user: ")

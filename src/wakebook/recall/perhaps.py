@@ -18,11 +18,13 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import CLAUSES, MONTH, Sentence, different, heard, units, usual
+from wakebook.models.builtin import judge
 
 FRAME = 2  # words of the old sentence that a stale one has, the lost value among them ...
 ALIKE = 0.4  # the same share, where only the form of the new one speaks for a change
 DONE = 0.5  # of the words of a task, in a report that it is done
 PAIRS = 1 << 15  # of sentences: one start compares mostly what the last one did
+AT_ALL = 0.1  # if the judge finds it less likely than this, nothing has changed
 SHORT = 5  # words of a correction that says nothing but a value
 DAYS = ("date", "day", "clock")
 PLAIN = frozenset(("money", "%"))  # what anything may have a number of
@@ -352,7 +354,13 @@ def speaks(new: Sentence, old: Sentence) -> bool:
 def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:
     """Whether a later sentence gives another value for what an earlier one is about. `how`: "near"
     if it takes something back, soon after in the same conversation; "agent" if the earlier one was
-    the agent's, in which only a value can be out of date."""
+    the agent's, in which only a value can be out of date. The judge may know better: "the alarm
+    came 40 times" changes no "alarm at 1.5"."""
+    found = _gives_another(new, old, how)
+    return found and bool(how or new.back or judge.likely([old.text], new.text)[0] >= AT_ALL)
+
+
+def _gives_another(new: Sentence, old: Sentence, how: str) -> bool:
     if new.idle or new.terms <= old.terms:
         return False
     cued = new.changes or (new.decides and old.decides)

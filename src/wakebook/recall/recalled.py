@@ -28,11 +28,10 @@ from wakebook.log.query import Query
 from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
-from wakebook.recall.lately import made_up, on_the_way, typed
+from wakebook.recall.lately import made_up, on_the_way, put_right, refused, reply_to, typed
 from wakebook.recall.lines import TITLE, Told, dated, group_of, item_of, line_of, render
 from wakebook.recall.perhaps import lists
 from wakebook.recall.ratings import IN, OUT, factor
-from wakebook.recall.replies import refused, reply_to
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
 from wakebook.recall.stale import GONE, Stale, Utterance, spoken, takes_back
 from wakebook.recall.texts import ENDS, SHORT, Asked, Once, bare, excerpt, in_confidence, says
@@ -373,6 +372,7 @@ class _Choice:
         if passage.row.speaker == "agent":
             wanted = () if refused(passage, self._around.after) else kept
             kept = [part.removeprefix("> ") for part in wanted if not on_the_way(part)]
+            kept = [one for one in kept if not put_right(one, passage, self._around.after)]
         if len(kept) < len(parts) and all(pattern(forms.ORDER).match(part) for part in kept):
             return ""  # an order says nothing without what it is about
         if not passage.done:
@@ -428,5 +428,6 @@ def _says_nothing(text: str) -> bool:
 
 
 def _asks(sentence: str) -> bool:
-    """Whether a sentence is a question, which answers none."""
-    return sentence.rstrip("\"')*_ ").endswith(("?", "？"))
+    """Whether a sentence is a question, which answers none: "whats the status for a teapot"."""
+    asked = sentence.rstrip("\"')*_ ").endswith(("?", "？"))
+    return asked or pattern(forms.ASKS).match(sentence) is not None
