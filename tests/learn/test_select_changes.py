@@ -705,6 +705,29 @@ def test_what_only_the_judge_sees_replaces_nothing(old: str, new: str) -> None:
     assert old in [one.content for one in here([old], [new])]
 
 
+def test_what_is_read_once_more_replaces_not_itself() -> None:
+    """ "About the glass: ..." begins like a correction, and its message is no limit to that."""
+    old = "Anton there takes our orders, direct line 0662 4471."
+    new = "about the glass: he quit at the end of october. Ilse has his customers"
+    told = here([old], [new, ">I changed the contact for Clearpane to Ilse."])
+    assert not [one for one in told if one.content in one.detail]
+
+
+@pytest.mark.parametrize(
+    ("text", "task"),
+    [
+        ("before the regatta: 1. print start numbers 2. buoy positions on the map", True),
+        ("for the reopening: 1) new lock for the safe 2) fog machine", True),
+        ("vor dem umzug: 1) kartons kaufen 2) strom ummelden", True),
+        ("before each commit: 1. run ruff 2. run the tests", False),
+        ("for this repo: 1) tabs 2) no emojis", False),
+    ],
+)
+def test_a_numbered_list_for_an_event_is_to_be_done(text: str, task: bool) -> None:
+    assert all((one.type == "task") is task for one in extract(text))
+    assert len(extract(text)) == 2 or not task
+
+
 def test_what_goes_on_with_a_pronoun_can_be_changed_later() -> None:
     first = "Bruno gets 10 mg of prednisolone, mornings. he weighs 31 kilos."
     told = here([first], ["weight is 29.5, he slimmed down nicely"])
