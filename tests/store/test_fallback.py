@@ -9,7 +9,9 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -33,6 +35,7 @@ from tests.store.making import (
 )
 from wakebook import Memory
 from wakebook.store import changes as scan
+from wakebook.store.database import LocalStore
 
 
 @pytest.fixture
@@ -94,6 +97,25 @@ def test_garbage_is_set_aside_and_the_index_made_anew(home: Memory, size: int) -
     assert aside.read_bytes() == garbage
     assert aside.name in told and "new one was made" in told
     assert answers(home) == ()
+
+
+def test_threads_that_find_it_broken_at_once_all_go_on(tmp_path: Path) -> None:
+    """A service answers in four threads, and each of them has a connection of its own."""
+    path = tmp_path / "index.db"
+    for number in range(40):
+        path.write_bytes(b"this is no database" * 1000)
+        stores = [LocalStore(path) for _ in range(6)]
+        begin = Barrier(len(stores))
+
+        def set_aside(store: LocalStore, begin: Barrier = begin) -> None:
+            begin.wait()
+            store.abandon()
+
+        with ThreadPoolExecutor(len(stores)) as pool:
+            list(pool.map(set_aside, stores))  # raises what one of them raised
+        assert sum(one.set_aside is not None for one in stores) == 1
+        assert len(list(tmp_path.glob("index.db.broken-*"))) == 1, number
+        assert not path.exists()
 
 
 def test_an_empty_file_is_an_empty_index(home: Memory) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -125,12 +125,15 @@ class LocalStore(Store):
 
     def abandon(self) -> None:
         self.close()
-        if self.path.exists():
-            stamp = clock.now().strftime("%Y%m%dT%H%M%S")
-            for old in self.path.parent.glob(f"{self.path.name}.broken-*"):
-                old.unlink()  # one is enough to look into
-            self.set_aside = self.path.with_name(f"{self.path.name}.broken-{stamp}")
-            self.path.replace(self.set_aside)
+        stamp = clock.now().strftime("%Y%m%dT%H%M%S")
+        aside = self.path.with_name(f"{self.path.name}.broken-{stamp}")
+        with suppress(FileNotFoundError):  # another thread does the same
+            earlier = list(self.path.parent.glob(f"{self.path.name}.broken-*"))
+            self.path.replace(aside)
+            self.set_aside = aside
+            for old in earlier:
+                if old != aside:
+                    old.unlink(missing_ok=True)  # one is enough to look into
         self.delete()
 
     def delete(self) -> None:
