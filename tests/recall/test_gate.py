@@ -49,6 +49,8 @@ def found(memory: Memory, message: str) -> str:
         "just testing",
         "what's 15% of 2,480?",
         "whats 17% of 230",
+        "how many dpi does a phone screen have, roughly?",
+        "ferries vs trains, in one sentence?",
         "ok thanks, thats all for today",
         "just curious, what happens in a ferry strike in general",
         "what is 12 * 48?",
