@@ -185,6 +185,9 @@ class Index:
             if is_gone(error) and not self.store.readonly:
                 self.store.delete()  # what is left of it
                 raise _Broken(reason) from error
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_PROTOCOL:
+                self.store.close()  # several opened it at once, while one made it anew
+                raise _Broken(reason) from error
             if isinstance(error, sqlite3.OperationalError) and not is_broken(error):
                 raise IndexUnavailable(reason) from error
             self.store.abandon()
@@ -408,7 +411,7 @@ class Index:
 
 
 class _Broken(IndexUnavailable):
-    """The database was broken and is set aside."""
+    """The database was broken and is set aside, or has to be opened once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

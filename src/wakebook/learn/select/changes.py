@@ -42,7 +42,6 @@ from wakebook.learn.select.said import (
     weights,
 )
 from wakebook.learn.select.speech import split
-from wakebook.models.builtin import judge
 
 NEAREST = 12  # entries that a sentence is compared with
 MEANT = 6  # entries that come nearest by their meaning
@@ -58,9 +57,6 @@ ALIKE = 0.15  # less near than this, one sentence casts no doubt on another
 NEAR = 0.18  # less near than this, and without a word in common, a change is strange
 SURELY = 0.8  # likely enough for what says something else besides to be replaced ...
 UNSAID = 0.9  # ... if no word speaks of a change
-UNDERSTOOD = (
-    0.8  # as the judge says, with the agent's answer, of what could be no change by its form
-)
 HEARD = 0.4  # likely enough to doubt what was not kept
 WISH = 3  # terms of a wish
 REPEATED = 2  # spaces of a clause that is known again
@@ -153,30 +149,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         and (repeated := _repeated(text, ledger, place.around.agent[-800:]))
     ):
         return Change(repeated, True, meant=put_right(text, read(text), repeated.content)[1])
-    doubted = doubted or _understood(text, ledger, place, {one.id for one, _ in near})
     return Change(doubted[0], False, False, False, tuple(doubted[1:])) if doubted else None
-
-
-def _understood(text: str, ledger: Ledger, place: Place, compared: AbstractSet[str]) -> list[Known]:
-    """What a sentence seems to change, as the agent understood it, though by its form it could
-    not: "three jars broke in october, parcels go with DPD" / "the post ships"."""
-    new = read(text)
-    if not place.around.reply or new.planned or "also" in new.cues:
-        return []
-    rarity = Rarity(ledger.rarity)
-    others = sorted(
-        (
-            one
-            for one in _candidates(new, ledger, place)
-            if one.id not in compared | place.here and not one.fixed
-            if one.project == place.project and not _says_again(text, one.content)
-        ),
-        key=lambda one: (alike(new, one.content, place.around, rarity), one.order),
-        reverse=True,
-    )[:JUDGED]
-    judged = judge.likely([one.content for one in others], text, place.around.reply)
-    likely = sorted(zip(judged, range(len(others)), others, strict=True), reverse=True)
-    return [one for may, _, one in likely if may >= UNDERSTOOD]
 
 
 def _about(text: str, known: Known, seen: dict[str, float]) -> bool:
