@@ -354,8 +354,8 @@ def speaks(new: Sentence, old: Sentence) -> bool:
 def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:
     """Whether a later sentence gives another value for what an earlier one is about. `how`: "near"
     if it takes something back, soon after in the same conversation; "agent" if the earlier one was
-    the agent's, in which only a value can be out of date. The judge may know better: "the alarm
-    came 40 times" changes no "alarm at 1.5"."""
+    the agent's, in which only a value can be out of date. If the judge is sure that nothing has
+    changed, nothing has."""
     found = _gives_another(new, old, how)
     return found and bool(how or new.back or judge.likely([old.text], new.text)[0] >= AT_ALL)
 
