@@ -392,3 +392,20 @@ def test_what_the_user_is_holds_everywhere(text: str) -> None:
 
 def test_what_somebody_else_is_does_not() -> None:
     assert not everywhere("Pretend I'm a very angry customer.")
+
+
+def test_a_wish_that_is_said_again_is_told_once_in_its_full_words() -> None:
+    full = said("I use a screen reader, so please never answer with tables or diagrams.", 40)
+    again = said("and as always no tables please, my reader makes a mess of them", 3)
+    assert about([full, again], Registry()) == [full]
+    assert about([again, full], Registry()) == [full]
+
+
+def test_what_is_said_of_a_day_there_is_not_lost() -> None:
+    text = "I teach on tuesdays and wednesdays, so don't plan anything for me there"
+    assert not lost(text)
+    assert lost("the band plays on, don't plan anything for me there")
+
+
+def test_a_reproach_is_no_wish() -> None:
+    assert own("thats exactly what i asked you not to do") == 0.0

@@ -372,6 +372,10 @@ def test_one_open_question_is_kept_like_several(said: str) -> None:
 
 
 def test_a_list_for_something_is_to_be_done() -> None:
+    listed = "list for before winter: drain the water butts, mend the gate, order garlic"
+    assert (one(listed).type, one(listed).content) == ("task", listed)
+    assert all(draft.type != "task" for draft in extract("tomorrow: rain, wind, snow"))
+
     said = "list for the york trip:\n1. book the coach\n2. collect the consent forms"
     tasks = ["book the coach", "collect the consent forms"]
     assert [one.content for one in extract(said) if one.status == "open"] == tasks

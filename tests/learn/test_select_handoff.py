@@ -294,3 +294,26 @@ def test_the_agents_last_words_are_the_report_whatever_their_verb() -> None:
     scene = Scene(project="p", ends=True)
     handoff = next(one for one in SELECTOR.read(said, scene).drafts if one.type == "handoff")
     assert "Report: G76 works for metric threads. Imperial pitch is left." in handoff.detail
+
+
+def test_what_was_left_earlier_is_left_unless_it_was_spoken_of() -> None:
+    said = (
+        "audio guide for the museum, stops 1 to 5 please",
+        ">Drafts of stops 1 to 5 are in `stops/`. Left: stop 6 and the intro.",
+        "ok. keep each of them under 90 seconds",
+        ">That is about 190 words each; all five fit.",
+    )
+    assert lines(talk(*said))["Left"] == "stop 6 and the intro."
+    more = ("now stop 6 and the intro", ">Both are written, 170 words each.")
+    assert "Left" not in lines(talk(*said, *more))
+
+
+def test_what_the_user_takes_back_at_the_end_is_no_report() -> None:
+    said = talk(
+        "add the waiting list to the notebook",
+        ">The notebook has the waiting list now.",
+        "if the grant comes through i'd buy a second scanner, we hear in january",
+        ">So the second scanner arrives in January.",
+        "no, thats when we hear about the money",
+    )
+    assert lines(said)["Report"] == "The notebook has the waiting list now."

@@ -268,6 +268,21 @@ def test_what_the_user_put_right_is_no_finding(home: Memory, answer: str, told: 
     assert ("433" in packed.text) is told
 
 
+def test_a_list_of_tasks_is_no_finding_in_the_words_of_the_turn(home: Memory) -> None:
+    tasks = "for the reopening: 1) new zebra lock 2) zebra hints in Dutch 3) zebra fog machine"
+    talk(home, "s1", tasks, "Fine.", "the zebra fog machine hums")
+    told = pack(home, "the zebra fog machine").text
+    assert "hums" in told and "reopening" not in told
+
+
+def test_what_the_user_says_instead_is_told_in_its_place(home: Memory) -> None:
+    answer = "no it isnt, it's hashed with zebra2 in auth.py"
+    talk(home, "s1", "how do we store the pin", "The zebra PIN is stored as it is.", answer)
+    packed = pack(home, "how are the zebra PINs stored?", after=partial(said_after, home.opened))
+    assert "stored as it is" not in packed.text
+    assert f"- user, putting it right: {answer}" in packed.text or f"user: {answer}" in packed.text
+
+
 def test_a_question_without_its_mark_is_no_finding(home: Memory) -> None:
     talk(
         home,

@@ -191,3 +191,13 @@ def test_a_thing_with_another_number_takes_nothing_back_even_in_the_same_place()
     stale.learn([Utterance("The gauge 49 of the ledger stands in hall 0, behind the pump", 200)])
     first = Utterance("The gauge 42 of the ledger stands in hall 0, behind the pump", 100)
     assert stale.correction(first) is None
+
+
+def test_a_number_that_was_lost_need_only_stand_beside_one_word_in_an_agents_answer() -> None:
+    old = "46 goats in milk, the dairy pays us 1.12 a litre, the truck comes mondays at 6"
+    stale = Stale([Replaced(old, "yes they pay 1.19 now", 100)])
+    answer = Utterance("I added a milk price of 1.12, the sums and a chart to `settings.toml`.", 50)
+    assert stale.correction(answer._replace(agent=True))
+    assert stale.correction(answer) is None  # the user may mean something else
+    other = answer._replace(text="Version 1.12 of the parser is in.", agent=True)
+    assert stale.correction(other) is None

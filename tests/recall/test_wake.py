@@ -187,6 +187,7 @@ def test_what_was_said_here_is_told_though_it_is_no_entry(memory: Memory, projec
     claude.agent("Done.").user("i always forget the loom waste, mine eats about 70 cm")
     claude.agent("Noted.").user("maybe we should move it all to Haskell lol. write me a test")
     claude.agent("Written.").user("great stuff, thanks a lot")
+    claude.agent("Any time.").user("the coffee machine died this morning, what a week lol")
     memory.catch_up(closing=True)
     assert not any("8090" in one.content for one in memory.log.entries(Query()))
     here, elsewhere = (
@@ -196,6 +197,7 @@ def test_what_was_said_here_is_told_though_it_is_no_entry(memory: Memory, projec
     assert "- 2026-11-08: i always forget the loom waste, mine eats about 70 cm" in said
     assert here.count("preview being on 8090") == 1  # the handoff has it
     assert "Haskell" not in here and "great stuff" not in "".join(said)
+    assert "coffee machine" not in "".join(said)
     assert "8090" not in elsewhere
 
 

@@ -92,13 +92,13 @@ class Projects(NamedTuple):
     def above(self, key: str) -> tuple[str, ...]:
         """The projects in whose folders it lies, if it is a folder: what holds for them, holds for
         it. A folder right below the user's own is about too much."""
+        return tuple(filter(_deep, self.around(key)))
+
+    def around(self, key: str) -> tuple[str, ...]:
+        """The same with such a folder: what is said of all that is in it holds below it."""
         if _kind(key) != "folder":
             return ()
-        return tuple(
-            one
-            for one in self.known
-            if _kind(one) == "folder" and key.startswith(f"{one}/") and _deep(one)
-        )
+        return tuple(it for it in self.known if _kind(it) == "folder" and key.startswith(f"{it}/"))
 
     def name(self, key: str) -> str:
         """How people call it."""

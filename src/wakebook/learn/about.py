@@ -25,7 +25,7 @@ from wakebook.base import words
 from wakebook.base.cache import FOLDER
 from wakebook.base.decode import decode
 from wakebook.base.home import Home
-from wakebook.learn.phrases import Phrases, pattern
+from wakebook.learn.phrases import Phrases, cues, pattern
 from wakebook.log.entry import PARTLY, WAS, Entry
 from wakebook.log.subjects import Registry
 
@@ -88,6 +88,8 @@ def about(
         again = next((place for place, one in enumerate(told) if _same(entry, one)), None)
         if again is None and (len(talk) < EACH or _announced(entry)):
             told.append(entry)
+        elif again is not None and _again(told[again]) and not _again(entry):
+            told[again] = entry  # it says more than "as always, no tables"
         elif again is not None and _alike(entry, told[again]):  # the newest of those
             told[again] = max(told[again], entry, key=lambda one: one.timestamp)
     parts = told[:FIRST], told[FIRST:MOST]
@@ -371,8 +373,15 @@ def _same(one: Entry, other: Entry) -> bool:
     """Whether two entries say the same, or belong together."""
     left, right = words.terms(one.content), words.terms(other.content)
     least, shared = min(len(left), len(right)), len(left & right)
+    if _again(one) or _again(other):
+        return shared >= max(2, NEAR * least)
     talk = one.transcript and one.transcript == other.transcript
     return _alike(one, other) or shared >= max(3, (NEAR if talk else 0.75) * least)
+
+
+def _again(entry: Entry) -> bool:
+    """Whether it says itself that it was said before: "and as always no tables please"."""
+    return pattern(cues.REPEATS).match(entry.content) is not None
 
 
 def _alike(one: Entry, other: Entry) -> bool:

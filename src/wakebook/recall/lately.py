@@ -26,6 +26,7 @@ from wakebook.learn.select.speech import (
     real,
     requests,
     sentences,
+    to_do,
     unmeant,
     unquoted,
 )
@@ -52,11 +53,13 @@ NEAR = 40  # of the nearest to a sentence, in a large memory
 BRIEF = 160  # characters of what an agent says on the way
 EARLIER = 200  # turns before a passage
 WISHES, AFTER = 12, 30  # the newest wishes, and messages after them, that are looked at
+ASIDE = 0.05  # less likely to be for later, it is talk: "the kettle died, what a week lol"
 LASTS = 0.5  # likely enough that a request says something for later: "mute them from 22 to 6"
 LEAST = 3  # words, of which a fragment has no more: "5 minutes tops"
 SAYS = 2  # of them that say something
 REPLY = 160  # characters of a reply that is told beside the turn
 _WRONG = ("wrong", "not ", "falsch", "faux", "mal,")
+ALONE = 2  # sentences of an agent's turn that a "no, that's ..." takes back as a whole
 PUT_RIGHT = 0.5  # likely enough that a reply takes back what an agent said
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
 _CONCRETE = re.compile(r"\S@\w+\.\w|\b\w+\.\w{2,}/|(?<!\w)\d")  # an address, a number
@@ -97,7 +100,7 @@ def lately(
                 changes or pattern(forms.VALUE).search(sentence.text) or _concrete(sentence.text)
             )
             refers = lower(cues.REFERS).match(sentence.text.lower())
-            clear = sentence.before or not refers
+            clear = (sentence.before or not refers) and lasts(sentence.text) >= ASIDE
             if points >= (CHANGING if plain else LIKELY) and _states(sentence) and clear:
                 yield one._replace(text=sentence.text), sentence.before if refers else ""
 
@@ -192,12 +195,13 @@ def made_up(passage: Passage, before: Sequence[Utterance]) -> bool:
 
 
 def typed(text: str, agent: bool) -> str:
-    """A turn without lines that a machine wrote; of the user's, without quotes and pastes."""
+    """A turn without lines that a machine wrote; of the user's, without quotes and pastes, and
+    without what is to be done, which is told as far as it is open."""
     if agent:
         lines = text.split("\n")
         return "\n".join(one for one in lines if not pattern(cues.MACHINE, 0).match(one[:200]))
     lines = own_lines(text, long=True)
-    return "\n".join(one for one in map(unquoted, lines) if not quoted(one))
+    return "\n".join(one for one in map(unquoted, lines) if not (quoted(one) or to_do(one)))
 
 
 def on_the_way(sentence: str) -> bool:
@@ -233,6 +237,9 @@ def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[U
     if _has(cues.CHOICES, passage) or _has(cues.OFFERS, passage):
         return False
     old = read(part).values
+    alone = len(sentences(passage.content)) <= ALONE
+    if alone and lower(cues.CONTRADICTS).match(_reply(passage, after).lower()):
+        return True
     for one in (it.text for it in sentences(_reply(passage, after)) if not it.asked):
         wrong = lower(cues.REFUSES).match(one.lower()) or one.lower().startswith(_WRONG)
         if wrong and different(read(one).values, old) - {"degree"}:
@@ -240,6 +247,14 @@ def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[U
         if judge.likely([part], one)[0] >= PUT_RIGHT:
             return True
     return False
+
+
+def correction_of(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> str:
+    """What the user answered to an agent's turn of which nothing is left, if that is short."""
+    reply = " ".join(_reply(passage, after).split())
+    parts = [it.text for it in sentences(passage.content)]
+    wrong = parts and any(put_right(one, passage, after) for one in parts)
+    return reply if wrong and len(reply) <= REPLY else ""
 
 
 def _has(cue: str, passage: Passage) -> bool:

@@ -28,7 +28,15 @@ from wakebook.log.query import Query
 from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
-from wakebook.recall.lately import made_up, on_the_way, put_right, refused, reply_to, typed
+from wakebook.recall.lately import (
+    correction_of,
+    made_up,
+    on_the_way,
+    put_right,
+    refused,
+    reply_to,
+    typed,
+)
 from wakebook.recall.lines import TITLE, Told, dated, group_of, item_of, line_of, render
 from wakebook.recall.perhaps import lists
 from wakebook.recall.ratings import IN, OUT, factor
@@ -348,10 +356,15 @@ class _Choice:
         return ""
 
     def _instead(self, passage: Passage, worth: float) -> Told | str:
-        """What the user said to a proposal that was not wanted."""
-        agent = passage.row.speaker == "agent" and refused(passage, self._around.after)
-        reply = self._replied(passage) if agent else ""
-        line = dated(f"- user, to a proposal: {reply}", passage.row.at, self._zone)
+        """What the user said to a proposal that was not wanted, or to what was not so."""
+        if passage.row.speaker != "agent":
+            return ""
+        if refused(passage, self._around.after):
+            to, reply = "to a proposal", self._replied(passage)
+        else:
+            to, reply = "putting it right", correction_of(passage, self._around.after)
+            reply = "" if _says_nothing(reply) or self._told(reply) else reply
+        line = dated(f"- user, {to}: {reply}", passage.row.at, self._zone)
         size, group = tokenizer.count(f"{line}\n"), group_of(passage, self._zone)
         return Told(passage, worth, line, size, group, reply) if reply else ""
 

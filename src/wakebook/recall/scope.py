@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from wakebook.log.subjects import Registry
     from wakebook.opened import Opened
 
+_OF_ALL = re.compile(  # what is in a folder: "rule for the whole repo: ..."
+    r"(?i)\b(?:whole|entire|all over the|everywhere in (?:the|this)) (?:mono-?)?repo(?:sitory)?\b"
+    r"|\b(?:every|each|all(?: the| our)?) (?:service|package|module|app|subproject)s?\b"
+    r"|\b(?:ganze[sn]?|gesamte[sn]?) repo\w*|\balle \w*(?:dienste|pakete|module)\b"
+    r"|\btodo el repo|\btout le (?:repo|d[ée]p[ôo]t)"
+)
 SHORTEST = 4  # characters of a name that a message may name a project by
 # names of folders that are words of any message
 COMMON = frozenset(
@@ -69,10 +75,11 @@ class Inside:
 
     def __init__(self, opened: Opened, scope: Scope) -> None:
         self._opened, self._scope = opened, scope
-        self._slug, self._above = "", tuple[str, ...]()
+        self._slug, self._above, self._around = "", tuple[str, ...](), tuple[str, ...]()
         if scope.here and not scope.here.startswith(AGENT):
             known = projects.load(opened.home)
             self._slug, self._above = slugify(known.name(scope.here)), known.above(scope.here)
+            self._around = known.around(scope.here)
 
     @property
     def topic(self) -> frozenset[str]:
@@ -97,7 +104,8 @@ class Inside:
         the one that it was said in."""
         named = bool(self._slug) and entry.subject == self._slug
         key = self._project(entry.project, entry.transcript)
-        if key in self._above and entry.type in ("fact", "decision"):
+        wide = key in self._above or (key in self._around and _OF_ALL.search(entry.content))
+        if wide and entry.type in ("fact", "decision"):
             return True
         return self.has(entry.project, entry.transcript) or (
             named and self._scope.holds(key, own=True)

@@ -56,6 +56,7 @@ from wakebook.recall.perhaps import (
 from wakebook.store.hits import Passage, Replaced
 
 SHARE = 0.5  # ... and this share of the shorter of the two
+EXACT = 3  # characters of a number that hardly stands for something else: "1.12"
 LONGEST = 120  # characters of a correction that are told beside what it corrects
 SOON = 4  # turns after which "no, 45" is no longer about a sentence
 GONE = "no longer holds"
@@ -183,7 +184,7 @@ class Stale:
 
     def correction(self, sentence: Utterance) -> Correction | None:
         """What holds instead of something that was said; None if it may hold."""
-        booked = self._replaced(words.terms(sentence.text), sentence.at)
+        booked = self._replaced(words.terms(sentence.text), sentence.at, sentence.agent)
         if booked:
             rest = _rest(sentence.text, booked.whole)
             rest = "" if DIGIT.search(rest) else rest  # of which the booked words say nothing
@@ -298,12 +299,14 @@ class Stale:
                 return report
         return ""
 
-    def _replaced(self, said: frozenset[str], at: int) -> _Booked | None:
+    def _replaced(self, said: frozenset[str], at: int, agent: bool) -> _Booked | None:
         for term in said:
+            exact = agent and len(term) >= EXACT and DIGIT.search(term)  # an agent repeats it
             for one in self._booked.get(term, ()):
                 if at > one.at or not one.gained.isdisjoint(said):
                     continue
-                if len(said & one.old) >= max(FRAME, SHARE * min(len(said), len(one.old))):
+                share = 0 if exact else SHARE * min(len(said), len(one.old))
+                if len(said & one.old) >= max(FRAME, share):
                     return one
         return None
 

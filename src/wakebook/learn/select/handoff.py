@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.said import different, read
+from wakebook.learn.select.said import different, read, usual
 from wakebook.learn.select.speech import hosted, plain, quoted, requests, sentences, split
 
 HEADLINE = 200
@@ -23,6 +23,7 @@ PROMISE = 3  # words at the end that leave something for later
 SHORT = 400  # characters of an agent's message that is no advice
 ANSWER = 4  # words of one that says more than that it has heard
 TYPED = 0.7  # of a message that the user has typed
+GOES_ON = 1  # terms of what was left, of which more were spoken of since
 LOOKED = 4  # agent's turns from the end that may hold the report
 
 _WRITES = re.compile(r"(?i)edit|write|patch|create|notebook|str_replace|save")
@@ -50,7 +51,7 @@ def last_words(
     ]
     agents = [one for one in messages if one.role == "agent"]
     tools = [tool for one in agents for tool in one.tools]
-    report = _report(agents)
+    report = _report([one for one in agents if one not in _taken_back(messages)])
     worked = any(map(_works, tools)) or (len(users) > 1 and _told(agents))
     ours = any(not pattern(cues.OWN).search(one) for one in (*open_, *decided))
     worked = worked or (here and any(_wants(one.text) for one in users) and _answers(agents))
@@ -60,7 +61,8 @@ def last_words(
     wanted = [one for user in users if _says(one := _asked(user)) > 1] or [last]
     requested = (one for one in wanted if one != last and any(map(_requests, split(one))))
     asked = next(requested, wanted[0])
-    left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*_left(report, last), *open_[-4:])]
+    ends = _left(report, last) or _left_before(messages, report)
+    left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*ends, *open_[-4:])]
     lines = [
         _line("Asked", asked if asked != last else ""),
         _line("Report", report, REPORT),
@@ -207,6 +209,27 @@ def _left(report: str, last: str) -> list[str]:
     """Sentences that say what is left to do, without the label of a line."""
     left = (one for one in _sentences(f"{report}\n{last}") if pattern(cues.LEFT).search(one))
     return [cut(one, 160) for one in left if not pattern(cues.FAREWELL).match(one)][-4:]
+
+
+def _left_before(messages: Sequence[Message], report: str) -> list[str]:
+    """What an agent had said was left, and nobody has spoken of since."""
+    since = words.terms(report)
+    for one in reversed(messages):
+        text = plain(one.report or one.text)
+        labelled = [it for it in _sentences(text) if pattern(cues.LABEL).match(it)]
+        if one.role == "agent" and labelled:
+            terms = words.terms(" ".join(labelled)) - usual()
+            return [] if len(terms & since) > GOES_ON else [cut(it, 160) for it in labelled]
+        since |= words.terms(text)
+    return []
+
+
+def _taken_back(messages: Sequence[Message]) -> list[Message]:
+    """The agent's last words, if the user answers "no, that's when we hear about the money"."""
+    if len(messages) < 2 or messages[-1].role != "user" or messages[-2].role != "agent":
+        return []
+    no = lower(cues.REFUSES).match(messages[-1].text.lower())
+    return [messages[-2]] if no and _says(messages[-1].text) > 1 else []
 
 
 def _tests(tools: Sequence[Tool], report: str) -> str:

@@ -219,6 +219,12 @@ def _listed(line: str) -> list[str]:
     return [line[: marks[0].start()].strip(), *items]
 
 
+def to_do(line: str) -> bool:
+    """Whether a line numbers what is to be done: each is a task of its own."""
+    listed = _listed(line)
+    return bool(listed and lower(cues.TASK_HEADING).match(listed[0].lower()))
+
+
 def pieces(line: str) -> list[str]:
     """The sentences of a line, or the items of a list that it is."""
     return _listed(line)[1:] or split(line)

@@ -30,6 +30,7 @@ LASTS = 0.86  # ... or of something that is worked on, and lasting
 STATED = 0.5  # ... beside a request: "write to Dr Montt, she runs the desk"
 TALK = 0.1  # less likely to last than this, a sentence is talk
 _LENGTHS = (4, 7, 11, 16, 22, 30, 40)
+SEVERAL = 2  # commas between the things of a list
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 CHANGING = ("fact", "decision")
 _EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
@@ -173,7 +174,7 @@ def kind_of(sentence: Sentence) -> Kind:
     text = sentence.text.lower().replace("’", "'")
     lead = lower(cues.LEAD).match(text)
     core = text[lead.end() :] if lead and lead.end() < len(text) else text
-    if sentence.heading and lower(cues.TASK_HEADING).match(sentence.heading.lower()):
+    if lower(cues.TASK_HEADING).match((sentence.heading or _heads(core)).lower()):
         return Kind("task", None, "open", wanted=True)
     if lower(cues.OPEN).search(text):
         return Kind("question", wanted=True)
@@ -192,6 +193,13 @@ def kind_of(sentence: Sentence) -> Kind:
     noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
     liked = lower(cues.PREFERENCE).search(core)
     return Kind("fact", "preference" if liked else None, wanted=noted)
+
+
+def _heads(text: str) -> str:
+    """The words before several things: "list for winter: mend the gate, order garlic, ..."."""
+    head, _, after = text.partition(": ")
+    listed = lower(cues.TO_DO_LIST).search(head) and after.count(", ") >= SEVERAL
+    return head if listed else ""
 
 
 def may_change(text: str, kind: Kind, worth: float) -> bool:
