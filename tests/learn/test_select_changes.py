@@ -656,6 +656,11 @@ def here(*sessions: Sequence[str]) -> list[Entry]:
             "changed my mind, we go with plain http polling, one thing less to run",
             "so mqtt after all",
         ),
+        (
+            "decided: the readings of the station go into duckdb, one file per month",
+            "im moving the storage to influx, everybody at the club has it",
+            "back to what we had, one duckdb file per month",
+        ),
     ],
 )
 def test_who_goes_back_replaces_what_came_between(said: tuple[str, str, str]) -> None:

@@ -350,17 +350,17 @@ def speaks(new: Sentence, old: Sentence) -> bool:
     return bool(says and (not old.past or new.back))
 
 
+def may_have_changed(new: Sentence, old: Sentence) -> bool:
+    """Whether the judge does not rule out that one changes the other, which takes it some
+    milliseconds."""
+    return judge.likely([old.text], new.text)[0] >= AT_ALL
+
+
 @lru_cache(maxsize=PAIRS)
-def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:
-    """Whether a later sentence gives another value for what an earlier one is about. `how`: "near"
-    if it takes something back, soon after in the same conversation; "agent" if the earlier one was
-    the agent's, in which only a value can be out of date. If the judge is sure that nothing has
-    changed, nothing has."""
-    found = _gives_another(new, old, how)
-    return found and bool(how or new.back or judge.likely([old.text], new.text)[0] >= AT_ALL)
-
-
-def _gives_another(new: Sentence, old: Sentence, how: str) -> bool:
+def gives_another(new: Sentence, old: Sentence, how: str = "") -> bool:
+    """Whether a later sentence gives another value for what an earlier one is about, by its form.
+    `how`: "near" if it takes something back, soon after in the same conversation; "agent" if the
+    earlier one was the agent's, in which only a value can be out of date."""
     if new.idle or new.terms <= old.terms:
         return False
     cued = new.changes or (new.decides and old.decides)

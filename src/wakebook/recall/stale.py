@@ -5,9 +5,9 @@ repeated them: "Got it: reports go to Jonas." Such a sentence is known by the va
 (what the old words have and the new ones do not) beside words of the old frame.
 
 Not every change was booked. So what the user said later counts, too, if it gives another value for
-the same thing (`outdates`): "We're on Postgres 16 now" after "We use Postgres 15". A sentence of
-which nothing else is left is not told; any other is told with what holds instead, and one that may
-have changed with what was said since (`perhaps`).
+the same thing: "We're on Postgres 16 now" after "We use Postgres 15". A sentence of which nothing
+else is left is not told; any other is told with what holds instead, and one that may have changed
+with what was said since (`perhaps`).
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ from wakebook.recall.perhaps import (
     changed,
     denies,
     done,
+    gives_another,
     items,
     leaves,
     lists,
+    may_have_changed,
     only_a_value,
-    outdates,
     speaks,
     unsaid,
     values_of,
@@ -67,6 +68,7 @@ SAYS_LITTLE = 25  # characters of a sentence that is shown with the next one: "W
 RECENT = 200  # sentences of a change that may be about anything
 HARDLY = 0.2  # less than that, values of one kind are of two things
 ELSE = 4  # times as many words as it shares has a clause that is about something else
+ASKED = 2  # of the later sentences, the newest first, that the judge is asked of
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
 _NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?(\d+)\b(?![.,:]\d)")
@@ -247,19 +249,23 @@ class Stale:
         """The last that the user said which outdates a sentence, or a clause of it."""
         bare = self._bare.get(sentence.talk, ())
         near = {number for number in bare if _soon(self._said[number][0], sentence)}
-        found: Utterance | None = None
-        for number in near.union(*(self._later.get(term, ()) for term in old.terms)):
+        numbers = near.union(*(self._later.get(term, ()) for term in old.terms))
+        later = (number for number in numbers if _after(self._said[number][0], sentence))
+        doubts = 0
+        for number in sorted(later, key=lambda it: _when(self._said[it][0]), reverse=True):
             one, new = self._said[number]
-            if not _after(one, sentence) or (found and _when(one) < _when(found)):
-                continue
             how = "near" if number in near else "agent" if sentence.agent else ""
             answers = one.talk == sentence.talk and _soon(one, sentence, 1)
             if sentence.agent and answers and denies(new, old):
                 return one
-            if not outdates(new, old, how) or _beside(one.text, sentence.text):
+            if not gives_another(new, old, how) or _beside(one.text, sentence.text):
                 continue
-            found = one if how == "near" or speaks(new, old) else found
-        return found
+            if how != "near" and not speaks(new, old):
+                continue
+            doubts += not (sure := how or new.back)  # to ask of all would take a start too long
+            if sure or (doubts <= ASKED and may_have_changed(new, old)):
+                return one
+        return None
 
     def doubted(self, sentence: Utterance, values: bool = True, least: int = 1) -> bool:
         """Whether the user said something later that may be about the same thing, and otherwise:
@@ -337,7 +343,7 @@ def takes_back(new: str, old: str) -> bool:
     said, before = heard(new), heard(old)
     if NO.match(said.low):
         return bool(before.values["number"])
-    return "corrects" in said.cues and outdates(said, before, "near")
+    return "corrects" in said.cues and gives_another(said, before, "near")
 
 
 def _beside(new: str, old: str) -> bool:

@@ -64,6 +64,11 @@ FAVOURITE = 0.35  # likely enough where only one can be the favourite, or a coun
 SLIPS = 4  # statements back that a slip may stand in
 AGO = 0.5  # likely enough for one to have come in the place of another that is wanted back ...
 NOW = 0.25  # ... if it says that something has changed
+HAD = 0.05  # the same for the likeliest, if "what we had" is wanted back
+_BEFORE = re.compile(  # what comes behind it names it: "back to what we had, one file per month"
+    r"(?:what|how|where) (?:we|it|i|things) (?:had|was|were|did)(?: before)?"
+    r"|the (?:old|former|previous) \w+|was wir hatten|lo de antes|(?:ce qu'on avait|comme avant)"
+)
 _MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 _COUNTING = words.terms("far finish reach hit pass total count current different read spot manage")
 _COUNTED = re.compile(  # of the user, or what is left
@@ -250,12 +255,19 @@ def _slipped(text: str, ledger: Ledger, place: Place) -> Change | None:
 def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
     """What came between, if a sentence goes back to what was there before: "back to rabbit"."""
     back = lower(cues.GOES_BACK).search(text.lower()) if place.project else None
-    things = words.terms(" ".join(filter(None, back.groups()))) - usual() if back else ()
+    said = " ".join(filter(None, back.groups())) if back else ""
+    unnamed = back is not None and _BEFORE.fullmatch(said) is not None
+    things = words.terms(text[back.end() :].lower() if back and unnamed else said) - usual()
     if not things:
         return None
     latest = ledger.latest(2 * RECENT, place.here, every=True)
     ours = [one for one in latest if one.project == place.project]
     named = [any(_is_of(thing, one.content) for thing in things) for one in ours]
+    if unnamed and True in named[1:] and not named[0]:
+        since = ours[: named.index(True)]
+        had = ours[len(since)].content
+        likeliest = max(since, key=lambda one: likely(one.content, had))
+        return Change(likeliest, False) if likely(likeliest.content, had) >= HAD else None
     for at, one in enumerate(ours):
         before = [older for older, its in zip(ours[at + 1 :], named[at + 1 :], strict=True) if its]
         new = read(one.content)
