@@ -69,34 +69,46 @@ def _chances(older: Sequence[list[int]], text: list[int], reply: list[int]) -> l
     ids, size = np.array([found]) - 2, len(found)  # the first and the ends stand last in the file
     second = np.array([[0] * before + [1] * (size - before)])
     x = parts["pieces"][ids].astype(np.float32) * parts["pieces scale"][ids][:, :, None]
-    x = _even(x + parts["places"][:size] + parts["sides"][second], parts, "start")
-    for number in range(int(parts["layers"])):
-        x = _layer(x, parts, f"{number} ")
-    means = np.array([x[0, start : max(end, start + 1)].mean(0) for start, end in spans])
-    first = np.repeat(x[:, 0], len(spans), axis=0)
+    x = _even((x + parts["places"][:size] + parts["sides"][second])[0], parts, "start")
+    layers = int(parts["layers"])
+    for number in range(layers):
+        x = _layer(x, parts, f"{number} ", before if number == layers - 1 else size)
+    means = np.array([x[start : max(end, start + 1)].mean(0) for start, end in spans])
+    first = np.repeat(x[:1], len(spans), axis=0)
     said = np.concatenate([first, means], axis=1) @ parts["end"] + parts["end bias"]
     chances: list[float] = (1 / (1 + np.exp(-said))).tolist()
     return chances
 
 
-def _layer(x: Any, model: dict[str, Any], name: str) -> Any:
+def _layer(x: Any, model: dict[str, Any], name: str, told: int) -> Any:
+    """What a layer makes of the first so many pieces (`told`) of all."""
     import numpy as np
 
-    count, size, width = x.shape
-    flat = x.reshape(-1, width)
-    seen = flat @ model[name + "look"] + model[name + "look bias"]
-    query, key, value = seen.reshape(count, size, 3, HEADS, -1).transpose(2, 0, 3, 1, 4)
-    weight = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(width // HEADS))
-    weight = np.exp(weight - weight.max(-1, keepdims=True))
+    size, width = x.shape
+    seen = (x @ model[name + "look"] + model[name + "look bias"]).reshape(size, 3, HEADS, -1)
+    query, key, value = np.ascontiguousarray(seen.transpose(1, 2, 0, 3))
+    weight = query[:, :told] @ key.transpose(0, 2, 1)
+    weight /= np.float32(np.sqrt(width // HEADS))
+    weight -= weight.max(-1, keepdims=True)
+    np.exp(weight, out=weight)
     weight /= weight.sum(-1, keepdims=True)
-    found = (weight @ value).transpose(0, 2, 1, 3).reshape(-1, width)
-    flat = _even(
-        flat + found @ model[name + "see"] + model[name + "see bias"], model, name + "seen"
+    found = (weight @ value).transpose(1, 0, 2).reshape(-1, width)
+    x = _even(
+        x[:told] + found @ model[name + "see"] + model[name + "see bias"], model, name + "seen"
     )
-    wide = flat @ model[name + "wide"] + model[name + "wide bias"]
-    wide *= 0.5 * (1 + np.tanh(0.7978845608 * (wide + 0.044715 * wide * wide * wide)))
-    flat = flat + wide @ model[name + "narrow"] + model[name + "narrow bias"]
-    return _even(flat, model, name + "done").reshape(x.shape)
+    wide = x @ model[name + "wide"]
+    wide += model[name + "wide bias"]
+    bent = 0.044715 * wide
+    bent *= wide
+    bent *= wide
+    bent += wide
+    bent *= 0.7978845608
+    np.tanh(bent, out=bent)
+    bent += 1
+    bent *= 0.5
+    wide *= bent
+    x = x + wide @ model[name + "narrow"] + model[name + "narrow bias"]
+    return _even(x, model, name + "done")
 
 
 def _even(x: Any, model: dict[str, Any], name: str) -> Any:
