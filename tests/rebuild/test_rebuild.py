@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import homes
-from tests.crash import run_and_die
+from tests.crash import Bare, run_and_die
 from tests.history.test_git import git, subjects
 from tests.journeys.command import run
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
@@ -130,7 +130,8 @@ def babble(chance: random.Random) -> str:
 def test_rules_give_the_log_of_sweeps_over_sessions_that_overlap(
     memory: Memory, projects: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """A quarter of an hour between two sweeps, windows that end hours later, words by hand."""
+    """A quarter of an hour between two sweeps, windows that end hours later, words by hand. The
+    sweeps write no notes: the log is what is compared."""
     chance = random.Random(seed)
     memory.home.config.write_text("[git]\nenabled = false\n")
     talks = [session(projects, number, DAY) for number in range(1, 7)]
@@ -143,7 +144,7 @@ def test_rules_give_the_log_of_sweeps_over_sessions_that_overlap(
                 claude.user(babble(chance))
                 claude.agent(chance.choice(["Done, I've sent the insurance form.", "Fine."]))
         monkeypatch.setenv("WAKEBOOK_NOW", now.isoformat().replace("+00:00", "Z"))
-        again = Memory(memory.home.root)
+        again = Bare(memory.home.root)
         again.catch_up()
         if chance.random() < 0.15:
             again.remember(babble(chance))
