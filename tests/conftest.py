@@ -49,12 +49,14 @@ def pytest_configure() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command has it
     sys.dont_write_bytecode = False
+    gc.disable()  # until all tests are found: what is made until then stays
     if SHM.is_dir() and os.access(SHM, os.W_OK) and shutil.disk_usage(SHM).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHM))
 
 
 def pytest_collection_finish() -> None:
     """What is there by now stays: the collector of garbage need not look at it again and again."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
