@@ -1,4 +1,8 @@
-"""The official client of the protocol against both of our servers: they answer alike."""
+"""The official client of the protocol against both of our servers: they answer alike.
+
+It is imported where it is used: that takes more than a second, which a worker that runs none of
+these tests need not spend.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,20 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
-import httpx2
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
 
 from tests.service.serving import Service, made, own_env, serving
 from tests.story import Claude
 from wakebook import Memory
 from wakebook.service import tools
 from wakebook.service.mcp import MOST, PAGE
+
+if TYPE_CHECKING:
+    from mcp import Client, MCPError
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
 MODES = ["legacy", "auto"]  # with a handshake, and without
@@ -67,19 +70,38 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
 async def connected(
     service: Service, env: dict[str, str], way: str, mode: str
 ) -> AsyncIterator[Client]:
-    if way == "stdio":
-        arguments = ["-m", "wakebook", "mcp", "--home", str(service.home)]
-        nowhere = "/"  # a folder that is no project
-        server = StdioServerParameters(command=sys.executable, args=arguments, env=env, cwd=nowhere)
-        with Path(os.devnull).open("w") as quiet:
-            async with Client(stdio_client(server, errlog=quiet), mode=mode) as client:
-                yield client
+    if way == "http":
+        async with over_http(service, service.token, mode) as client:
+            yield client
         return
-    headers = {"Authorization": f"Bearer {service.token}"}
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    arguments = ["-m", "wakebook", "mcp", "--home", str(service.home)]
+    nowhere = "/"  # a folder that is no project
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=env, cwd=nowhere)
+    with Path(os.devnull).open("w") as quiet:
+        async with Client(stdio_client(server, errlog=quiet), mode=mode) as client:
+            yield client
+
+
+@asynccontextmanager
+async def over_http(service: Service, token: str, mode: str) -> AsyncIterator[Client]:
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    headers = {"Authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
         url = f"http://127.0.0.1:{service.port}/mcp"
         async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
             yield client
+
+
+def refusal() -> type[MCPError]:
+    from mcp import MCPError
+
+    return MCPError
 
 
 def both(told: Told, mode: str, ask: Any) -> Any:
@@ -110,7 +132,7 @@ def test_a_ping_where_the_protocol_has_one(told: Told, mode: str) -> None:
     async def ask(client: Client) -> Any:
         if mode == "legacy":
             return plain(await client.send_ping())
-        with pytest.raises(MCPError) as caught:
+        with pytest.raises(refusal()) as caught:
             await client.send_ping()
         return caught.value.code
 
@@ -262,7 +284,7 @@ GONE = [
 @pytest.mark.parametrize("uri", GONE)
 def test_a_resource_that_is_not_there(told: Told, mode: str, uri: str) -> None:
     async def ask(client: Client) -> Any:
-        with pytest.raises(MCPError) as caught:
+        with pytest.raises(refusal()) as caught:
             await client.read_resource(uri)
         return caught.value.code, caught.value.message, caught.value.data
 
@@ -300,7 +322,7 @@ def test_prompts(told: Told, mode: str) -> None:
 )
 def test_names_that_nobody_knows(told: Told, mode: str, method: str, arguments: Any) -> None:
     async def ask(client: Client) -> Any:
-        with pytest.raises(MCPError) as caught:
+        with pytest.raises(refusal()) as caught:
             await getattr(client, method)(*arguments)
         return caught.value.code, caught.value.message
 
@@ -328,14 +350,12 @@ def test_calls_at_the_same_time(told: Told, mode: str) -> None:
 
 def test_http_wants_the_token(told: Told, mode: str) -> None:
     async def ask() -> None:
-        async with httpx2.AsyncClient(headers={"Authorization": "Bearer wrong"}) as http:
-            url = f"http://127.0.0.1:{told.service.port}/mcp"
-            async with Client(streamable_http_client(url, http_client=http), mode=mode):
-                pass
+        async with over_http(told.service, "wrong", mode):
+            pass
 
     with pytest.raises(Exception) as caught:
         anyio.run(ask)
-    assert "ExceptionGroup" in type(caught.value).__name__ or isinstance(caught.value, MCPError)
+    assert "ExceptionGroup" in type(caught.value).__name__ or isinstance(caught.value, refusal())
 
 
 def test_a_client_goes_on_when_the_service_was_started_anew(
@@ -344,16 +364,13 @@ def test_a_client_goes_on_when_the_service_was_started_anew(
     memory.remember("The kiosk is called Heron.")
 
     async def ask(first: Service) -> None:
-        headers = {"Authorization": f"Bearer {first.token}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
-            url = f"http://127.0.0.1:{first.port}/mcp"
-            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
-                assert not (await client.call_tool("memory_search", {"query": "kiosk"})).is_error
-                await anyio.to_thread.run_sync(first.stop)
-                with serving(memory.home.root, port=first.port) as again:
-                    done = await client.call_tool("memory_search", {"query": "kiosk"})
-                    assert "Heron" in done.content[0].text  # type: ignore[union-attr]
-                    await anyio.to_thread.run_sync(again.stop)
+        async with over_http(first, first.token, mode) as client:
+            assert not (await client.call_tool("memory_search", {"query": "kiosk"})).is_error
+            await anyio.to_thread.run_sync(first.stop)
+            with serving(memory.home.root, port=first.port) as again:
+                done = await client.call_tool("memory_search", {"query": "kiosk"})
+                assert "Heron" in done.content[0].text  # type: ignore[union-attr]
+                await anyio.to_thread.run_sync(again.stop)
 
     with serving(memory.home.root) as service:
         anyio.run(ask, service)
