@@ -222,10 +222,10 @@ def many(tale: Tale, number: int, detail: str = "") -> None:
     rows[11] = entry(11, "Who has the second key?", "question", detail=detail)
     rows[old] = entry(old, "The roof is made of slate", subject="house", detail=detail)
     rows[old + 1] = entry(old + 1, "Ylva paints", subject="art", detail=detail)
-    with tale.memory.home.locked():
-        log.append(tale.memory.home, rows)
     for name in ("house", "art", "hall"):
         tale.memory.log.add_subject(name)
+    with tale.memory.home.locked():
+        log.append(tale.memory.home, rows)
 
 
 def test_of_ten_thousand_entries_those_that_matter_are_shown(tale: Tale) -> None:

@@ -330,6 +330,7 @@ def introduced(text: str) -> str:
     return name if words.leads(re.sub(r"ly\b", "l", name)) else ""  # Emily is no adverb here
 
 
+@lru_cache(maxsize=1 << 15)  # every start and every briefing asks the same of each entry
 def _has(text: str, said: str, at_start: bool = False) -> bool:
     found = pattern(text)
     return (found.match(said) if at_start else found.search(said)) is not None

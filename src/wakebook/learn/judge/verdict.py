@@ -266,6 +266,7 @@ OVERRIDES = "it overrides instructions"
 _QUOTED = re.compile(r"[\"“„«'`‘][^\"”“»'`’]{3,80}[\"”“»'`’]")
 
 
+@lru_cache(maxsize=4096)
 def harm(text: str) -> tuple[str, bool]:
     """What harm a draft would do, or "", and whether it does so even if the user said it."""
     text = normal(text)

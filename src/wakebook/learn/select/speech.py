@@ -285,6 +285,7 @@ def plain(text: str) -> str:
     return "\n".join(filter(None, bare))
 
 
+@lru_cache(maxsize=8192)
 def unmeant(text: str) -> bool:
     """No statement that lasts: an order, sarcasm, an example, politeness, "just for today"."""
     low = text.lower()
@@ -339,6 +340,7 @@ def announced(said: Sequence[Sentence]) -> Iterable[str]:
         yield heading if heading and short and not (one.asked or mine) else ""
 
 
+@lru_cache(maxsize=8192)
 def requests(low: str) -> bool:
     """Whether a sentence begins like a request, an order or a question."""
     forms = (cues.SIGNS["begins request"], cues.ASKED, cues.ORDERED)

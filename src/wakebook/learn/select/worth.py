@@ -171,10 +171,15 @@ class Kind(NamedTuple):
 def kind_of(sentence: Sentence) -> Kind:
     """A decision has a deciding verb and its object; a task is what the user commits to do or asks
     to be reminded of; a question is one that the user says is open. All else is a fact."""
-    text = sentence.text.lower().replace("’", "'")
+    return _kind(sentence.text, sentence.heading)
+
+
+@lru_cache(maxsize=8192)  # a sentence is read again with its answer, and for each handoff
+def _kind(said: str, heading: str) -> Kind:
+    text = said.lower().replace("’", "'")
     lead = lower(cues.LEAD).match(text)
     core = text[lead.end() :] if lead and lead.end() < len(text) else text
-    if lower(cues.TASK_HEADING).match((sentence.heading or _heads(core)).lower()):
+    if lower(cues.TASK_HEADING).match((heading or _heads(core)).lower()):
         return Kind("task", None, "open", wanted=True)
     if lower(cues.OPEN).search(text):
         return Kind("question", wanted=True)
@@ -183,7 +188,7 @@ def kind_of(sentence: Sentence) -> Kind:
     task = lower(cues.TASK).search(core)
     if task and not lower(cues.NO_TASK).search(core) and not lower(cues.DONE).search(core):
         return Kind("task", None, "open", wanted=task.start() == 0)
-    if introduced(sentence.text):
+    if introduced(said):
         return Kind("fact", "relationship", wanted=True)
     head, _, after = core.partition(": ")  # "for everything you write: never use ..."
     after = after if len(head) <= ANNOUNCED and lower(cues.EVER).search(head) else ""
