@@ -29,10 +29,9 @@ from wakebook.learn.about import is_own
 from wakebook.log import subjects
 from wakebook.log.entry import decode
 from wakebook.log.subjects import Registry
-from wakebook.store import AMONG, Connection, Many, Store, changes, chunk, vectors, words
+from wakebook.store import AMONG, Connection, Many, Store, changes, chunk, words
 from wakebook.store.catalogue import Catalogue, digest
 from wakebook.store.chunk import Chunk
-from wakebook.store.postings import pack
 
 if TYPE_CHECKING:
     from wakebook.models.embedder import Embedder, Rows
@@ -347,6 +346,8 @@ class Writer:
         cost nothing."""
         if not items:
             return
+        from wakebook.store.postings import pack  # with numpy, which a look alone does not need
+
         last = self._store.get("last", 0)
         ids = range(last + 1, last + 1 + len(items))
         self._store.set("last", ids[-1])
@@ -398,6 +399,8 @@ class Writer:
 
     def embed(self, ids: Sequence[int], rows: Rows) -> None:
         """Keep the vectors of chunk. Raises BadModelOutput, and then nothing was written."""
+        from wakebook.store import vectors
+
         assert self._embedder is not None
         dimension = self._store.get("dimension", 0) or len(rows[0])
         vectors.check(rows, dimension, self._embedder.name)
