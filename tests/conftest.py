@@ -57,6 +57,7 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """What is there by now stays: the collector of garbage need not look at it again and again."""
     gc.enable()
+    gc.set_threshold(10_000)  # as the command has it
     gc.collect()
     gc.freeze()
 
@@ -112,7 +113,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service for all tests of a file, with a home of its own."""
     folder = tmp_path_factory.mktemp("service")
     env = own_env(folder)
-    with serving(made(folder, env), env) as found:
+    with serving(made(folder), env) as found:
         yield found
 
 

@@ -4,11 +4,13 @@ A host waits for both. The cached text of `wake` is printed here, and an event i
 anything heavy is imported; every other call goes to the command line proper.
 """
 
+import gc
 import os
 import sys
 
 
 def main() -> None:
+    gc.set_threshold(10_000)  # what is imported stays: to look through it often takes a tenth
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more only wait for one another
     _say_all()
     words, root = _words(sys.argv[1:])
