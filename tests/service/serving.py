@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from tests import homes
 from tests.story import KEYS, NOW
 from wakebook.base.home import Home
 from wakebook.service.address import is_locked
@@ -119,6 +120,9 @@ def own_env(folder: Path, **more: str) -> dict[str, str]:
         "WAKEBOOK_NOW": NOW,
         "WAKEBOOK_OFFLINE": "1",
         "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "maintenance.auto",
+        "GIT_CONFIG_VALUE_0": "false",
         "GIT_CEILING_DIRECTORIES": str(folder),
         **more,
     }
@@ -163,13 +167,6 @@ def ended(home: Path) -> None:
         time.sleep(0.02)
 
 
-def made(folder: Path, env: Mapping[str, str]) -> Path:
-    """A home, made by the real command."""
-    home = folder / "home"
-    subprocess.run(
-        [sys.executable, "-m", "wakebook", "init", "--home", str(home)],
-        check=True,
-        capture_output=True,
-        env=dict(env),
-    )
-    return home
+def made(folder: Path) -> Path:
+    """A home, as `wakebook init` leaves it."""
+    return homes.made(folder / "home").home.root

@@ -29,7 +29,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     claude = Claude(projects)
     claude.user("We decided to use Postgres for the kiosk's ledger, because of the reports.")
     claude.agent("Noted: Postgres for the ledger.")
-    home = made(folder, env)
+    home = made(folder)
     (home / "config.toml").write_text(PATIENT)
     with serving(home, env) as found:
         done = found.ask("/v1/catch-up", {"closing": True})

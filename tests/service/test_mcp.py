@@ -58,7 +58,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     claude = Claude(projects, SESSION)
     claude.user("We decided to use Postgres for the kiosk's ledger, because of the reports.")
     claude.agent("Noted: Postgres for the ledger.")
-    with serving(made(folder, env), env) as service:
+    with serving(made(folder), env) as service:
         assert service.ask("/v1/catch-up", {"closing": True}).status == 200
         with start_blocking_portal() as portal:
             told = Told(service, env, portal)

@@ -107,7 +107,7 @@ def test_every_answer_has_the_policy(browser: Browser) -> None:
 
 def test_a_restart_keeps_people_signed_in_and_a_new_token_does_not(tmp_path: Path) -> None:
     env = own_env(tmp_path)
-    home = made(tmp_path, env)
+    home = made(tmp_path)
     with serving(home, env) as first:
         browser = Browser(first).open()
         port = first.port
@@ -208,7 +208,7 @@ def test_assets_are_kept_by_their_hash(browser: Browser) -> None:
 
 def test_an_empty_home_and_a_broken_index_have_clear_pages(tmp_path: Path) -> None:
     env = own_env(tmp_path)
-    home = made(tmp_path, env)
+    home = made(tmp_path)
     (home / "index.db").write_bytes(b"this is no database" * 1000)
     with serving(home, env) as service:
         browser = Browser(service).open()
