@@ -270,6 +270,7 @@ def _another(new: Sentence, old: Sentence) -> bool:
     return {new.person, old.person} == {"i", "we"}
 
 
+@lru_cache(maxsize=8192)
 def unsaid(text: str) -> bool:
     """Whether a sentence may change what it has no word in common with."""
     said = heard(text)
@@ -330,6 +331,7 @@ def values_of(text: str) -> Mapping[str, frozenset[str]]:
     return {kind: frozenset(some) for kind, some in found.items()}
 
 
+@lru_cache(maxsize=8192)
 def only_a_value(text: str) -> bool:
     """Whether it says only what was meant: "sorry, 9:15", "thursday i mean"."""
     low = heard(text).low.strip()
