@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import homes
+from tests import homes, warm
 from tests.hosts.hooking import PATIENT, hooked
 from tests.learn.telling import Tale, telling
 from tests.service.serving import Service, ended, made, own_env, serving
@@ -60,6 +60,10 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(10_000)  # as the command has it
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    warm.cool()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

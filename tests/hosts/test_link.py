@@ -22,6 +22,7 @@ from tests.hosts.hooking import contents, failures, hooked, twice, until
 from tests.lend import lines, listened
 from tests.service.serving import serving
 from tests.story import STYLE, WORKDAY, Claude, chat
+from tests.warm import Process
 from wakebook import Memory
 from wakebook.base import clock
 from wakebook.hosts.link import Link
@@ -34,11 +35,7 @@ class Linked:
     """The plugin's end."""
 
     def __init__(self, home: Path, host: str, *options: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "wakebook", "link", host, "--home", str(home), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        self.process = Process("link", host, "--home", str(home), *options)
         self._heard: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._kept: list[dict[str, Any]] = []
         self._last = 0
@@ -46,13 +43,11 @@ class Linked:
         self._thread.start()
 
     def _listen(self) -> None:
-        assert self.process.stdout
         for line in self.process.stdout:
             self._heard.put(json.loads(line))  # and nothing else is ever printed
         self._heard.put(None)
 
     def raw(self, data: bytes) -> None:
-        assert self.process.stdin
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
@@ -84,7 +79,6 @@ class Linked:
 
     def leave(self) -> list[dict[str, Any]]:
         """The host goes away. What was still said."""
-        assert self.process.stdin
         self.process.stdin.close()
         assert self.process.wait(SECONDS) == 0
         self._thread.join(SECONDS)
@@ -98,7 +92,6 @@ class Linked:
             self.process.kill()
             self.process.wait()
         self._thread.join(SECONDS)
-        assert self.process.stdin and self.process.stdout
         self.process.stdin.close()
         self.process.stdout.close()
 
@@ -251,7 +244,6 @@ def test_a_host_that_was_killed_leaves_nothing_half_done(memory: Memory, claude:
     try:
         payload = {"session": claude.session, "path": str(claude.path)}
         link.ask(call="hook", event="agent_end", payload=payload)
-        assert link.process.stdin and link.process.stdout
         os.close(os.dup(link.process.stdout.fileno()))
         link.leave()
     finally:

@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from tests import homes
 from tests.story import KEYS, NOW
+from tests.warm import Process
 from wakebook.base.home import Home
 from wakebook.service.address import is_locked
 
@@ -51,7 +50,7 @@ class _Unix(http.client.HTTPConnection):
 class Service:
     """One that is ready."""
 
-    def __init__(self, home: Path, process: subprocess.Popen[str], ready: Mapping[str, Any]):
+    def __init__(self, home: Path, process: Process, ready: Mapping[str, Any]):
         self.home = home
         self.process = process
         self.port: int = ready["port"]
@@ -59,8 +58,7 @@ class Service:
         self.token = (home / "token").read_text().strip()
 
     @property
-    def out(self) -> IO[str]:
-        assert self.process.stdout
+    def out(self) -> IO[bytes]:
         return self.process.stdout
 
     def lines(self) -> Iterator[Any]:
@@ -129,14 +127,8 @@ def own_env(folder: Path, **more: str) -> dict[str, str]:
 
 
 def start(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Service:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wakebook", "serve", "--json", "--home", str(home), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=None,
-        text=True,
-        env=dict(env or os.environ),
-    )
-    assert process.stdout
+    process = Process("serve", "--json", "--home", str(home), *arguments, env=env)
+    process.stdin.close()
     for line in process.stdout:
         told = json.loads(line)
         if told.get("ready"):
