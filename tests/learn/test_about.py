@@ -328,6 +328,9 @@ def test_to_ask_is_not_to_tell_of_oneself() -> None:
         "keep your replies below five lines, whatever I ask",
         "mein Hund heißt Fiete und ist elf",
         "tutoie-moi, c'est plus simple",
+        "i cant stand coriander",
+        "ich kann rosenkohl nicht ausstehen",
+        "no soporto los lunes tempranos",
     ],
 )
 def test_what_is_of_the_user_is_told_in_every_project(text: str) -> None:
@@ -344,6 +347,10 @@ def test_what_is_of_the_user_is_told_in_every_project(text: str) -> None:
         "we rehearse in the gym until Easter",
         "can I use the other port instead",
         "die Probe ist jetzt mittwochs",
+        "hier immer siezen, und keine ausrufezeichen",
+        "aquí siempre de usted",
+        "ici on tutoie les lecteurs",
+        "I can't stand this test",
     ],
 )
 def test_what_is_of_a_project_stays_there(text: str) -> None:

@@ -642,3 +642,17 @@ def test_requests_in_other_languages_leave_nothing(said: str) -> None:
 )
 def test_what_one_has_to_do_by_the_way_is_no_task(text: str) -> None:
     assert all(draft.type != "task" for draft in extract(text))
+
+
+def test_a_rule_may_have_one_word_that_says_something() -> None:
+    [rule] = extract("dry. no superlatives, ever. go")
+    assert rule.content == "no superlatives, ever." and rule.kind == "preference"
+
+
+def test_a_rule_that_is_said_again_by_the_way_is_no_part_of_what_stands_before_it() -> None:
+    rule = "in atlas-etl never write to the schema raw_zone, only read"
+    again = "our on-call is Femi this month. and never write to raw_zone, you know it"
+    assert [one.content for one in extract(rule, again, scene=Scene(project="p"))] == [
+        rule,
+        "our on-call is Femi this month.",
+    ]

@@ -675,6 +675,18 @@ def test_who_goes_back_to_work_replaces_nothing() -> None:
     assert old in [one.content for one in here([old], ["back to work then, the lens is wet"])]
 
 
+def test_the_sentence_before_says_of_what_there_is_another_value() -> None:
+    old = "delgados called, church is taken, they take the 24th of april."
+    new = here([old], ["guess what. delgado again. 8 may now, and thats final they say"])[-1]
+    assert new.content == "delgado again. 8 may now, and thats final they say"
+    assert old.rstrip(".") in new.detail
+
+
+def test_all_of_a_kind_do_not_change_one_of_them() -> None:
+    [room, *_] = here(["good. room 2 it is."], ["price list 2027: all rooms plus 5"])
+    assert room.content == "room 2 it is."
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reply"),
     [

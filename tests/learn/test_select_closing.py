@@ -67,6 +67,30 @@ def test_a_task_of_another_list_stays_open() -> None:
     assert {one.content for one in found} == {"book the catering", "get the insurance quote"}
 
 
+@pytest.mark.parametrize(
+    ("said", "done"),
+    [
+        ("1 and 3 are done. 2 can wait until after the fair", ["book the catering", "order lan"]),
+        ("number 2 is done", ["get the insurance quote"]),
+        ("ok 1, 2 are finished", ["book the catering", "get the insurance quote"]),
+        ("punkt 3 ist erledigt", ["order lan"]),
+        ("1 and 3 are not done yet", []),
+        ("7 are done", []),  # there is no such number
+        ("3 of the twelve boxes are done", []),
+    ],
+)
+def test_tasks_are_closed_by_their_numbers(said: str, done: list[str]) -> None:
+    first = SELECTOR.extract(talk(LIST, name="a"), Scene(project="p"))
+    current = after([], [logged(one).with_(project="p", transcript="a") for one in first])
+    found = SELECTOR.extract(talk(said, name="b"), Scene(current=current, project="p"))
+    closed = [one.content for one in found if one.status == "done"]
+    assert len(closed) == len(done)
+    assert all(one.startswith(begin) for one, begin in zip(closed, done, strict=True))
+    later = after(current, [logged(one).with_(project="p", transcript="b") for one in found])
+    again = SELECTOR.extract(talk("1 is done", name="c"), Scene(current=later, project="p"))
+    assert not done or not [one for one in again if one.status == "done"]  # of what is left?
+
+
 def test_facts_that_are_told_in_a_row_change_none_of_each_other() -> None:
     said = "the site goes live on 9 December. copy gets signed off by Wendy, not by him."
     assert not [one for one in extract(said, scene=Scene(project="p")) if one.replaces]

@@ -317,3 +317,44 @@ def test_what_the_user_takes_back_at_the_end_is_no_report() -> None:
         "no, thats when we hear about the money",
     )
     assert lines(said)["Report"] == "The notebook has the waiting list now."
+
+
+def test_words_on_the_way_stand_behind_the_last_report() -> None:
+    said = [
+        user("split the name column in suppliers. migration and backfill", 1),
+        agent("Migration 0042 is applied. Now the backfill: 1,204 of 3,900 rows are done.", 2),
+        user("put the whole name into last then", 3),
+        agent("I adapt `backfill.py` to that rule.", 4),
+    ]
+    assert lines(said)["Report"] == (
+        "Migration 0042 is applied. Now the backfill: 1,204 of 3,900 rows are done."
+        " I adapt backfill.py to that rule."
+    )
+
+
+def test_what_the_user_refuses_is_asked_for_no_more() -> None:
+    said = [
+        user("detect duplicate invoices by supplier and number", 1),
+        agent(
+            "Implemented in dedupe.py, 13 tests pass. Should I also move the uploads to S3?"
+            " It would make backups simpler.",
+            2,
+        ),
+        user("nope, uploads stay on the local disk", 3),
+        agent("OK, they stay where they are.", 4),
+    ]
+    found = lines(said)
+    assert found["Report"] == "Implemented in dedupe.py, 13 tests pass."
+    assert found["User last"] == "nope, uploads stay on the local disk"
+    assert "S3" in lines([*said[:2], user("sure, tomorrow", 3)])["Report"]
+
+
+def test_a_bare_answer_comes_with_its_question() -> None:
+    said = [
+        user("write the release notes for 0.9.3", 1),
+        agent("The notes are in notes/0.9.3.md, twelve points.", 2),
+        user("does it start on the Pi?", 3),
+        agent("Yes, tested on the Pi 4: starts in 2.1 s.", 4),
+        user("good", 5),
+    ]
+    assert lines(said)["Asked"] == "does it start on the Pi?"

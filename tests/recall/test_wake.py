@@ -258,3 +258,36 @@ def test_a_large_memory_is_searched_for_what_changed_an_old_line() -> None:
     told = [one.content for one in state.lasting([others[-1], old])]
     assert told[0] == others[-1].content and old.content not in told
     assert asked == [old.content]
+
+
+def test_a_doubt_outlives_the_words_that_cast_it() -> None:
+    now = datetime(2026, 11, 16, tzinfo=UTC)
+
+    def fact(text: str, days: float, **more: Any) -> Entry:
+        at = now - timedelta(days=days)
+        return Entry(id=new_id(), timestamp=at, type="fact", content=text, session="s", **more)
+
+    first = fact("the wedding is on 17 April in the watermill", 60)
+    second = fact("they take the 24th", 30, detail=f"Perhaps no longer: {first.content}")
+    third = fact("8 May now, and that is final", 3, replaces=(second.id,))
+    state = State(Known(resolve([first, second, third]), Registry(), now, Briefing()))
+    [told] = state.lasting([first])
+    assert told.content == f"{first.content} (perhaps no longer: {third.content})"
+
+
+def test_what_somebody_sees_to_is_no_fact_after_some_weeks() -> None:
+    now = datetime(2026, 11, 16, tzinfo=UTC)
+    entries = [
+        Entry(
+            id=new_id(),
+            timestamp=now - timedelta(days=days),
+            type="fact",
+            content=text,
+            session="s",
+        )
+        for text, days in (("I'll ask Jolene from legal", 20), ("Jolene is in legal", 20))
+    ]
+    state = State(Known(resolve(entries), Registry(), now, Briefing()))
+    assert [one.content for one in state.facts()] == ["Jolene is in legal"]
+    soon = State(Known(resolve(entries), Registry(), now - timedelta(days=10), Briefing()))
+    assert len(list(soon.facts())) == 2

@@ -46,11 +46,16 @@ ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversatio
 DATA = Path(__file__).with_name("about.json")
 forms = Phrases(DATA)
 OWN = 0.48  # likely enough to be told in every project
+OF_MANNERS = 0.34  # the same of a wish how to talk or write: "always use metric units"
 CERTAIN = 0.9  # so likely, it may begin with what happened
 SURELY = 0.8  # so likely, it counts more than a doubt
 SAYS_WHAT = 0.65  # so likely at least, if it says what the user is: "I'm left-handed"
+LIKED = 0.5  # likely enough to last, if it says what somebody likes
 _TYPED = {"im": "i'm", "ive": "i've", "dont": "don't", "cant": "can't", "doesnt": "doesn't"}
 _SHORT = re.compile(rf"\b(?:{'|'.join(_TYPED)})\b(?! (?:winter|sommer|büro|garten|haus))", re.I)
+_POINTS = re.compile(
+    r"(?i)\b(?:th(?:is|at|ese|ose)|it|them|here|dies\w*|das|hier|[cç]a|ici|es[oa]s?|aquí)\b"
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SIGNS = (
     "GENERAL",
@@ -60,6 +65,7 @@ _SIGNS = (
     "ORDER",
     "ASKS",
     "FIRST",
+    "TASTES",
     "OURS",
     "CHAT",
     "GOES_ON",
@@ -245,7 +251,8 @@ def is_own(entry: Entry, registry: Registry) -> bool:
         return True
     mine = (forms.FIRST, forms.TO_ME)  # "I prefer uv", "keep your answers short"
     prefers = kind == "preference" and any(_has(form, text) for form in mine)
-    return prefers or own(text) >= OWN
+    least = OF_MANNERS if kind == "preference" and _has(forms.MANNERS, text) else OWN
+    return prefers or own(text) >= least
 
 
 @lru_cache(maxsize=16384)
@@ -253,7 +260,8 @@ def everywhere(text: str) -> bool:
     """Whether a sentence by itself is about the user, or a wish for all that they do."""
     if _has(forms.LOCAL, text):
         return False
-    return own(text) >= OWN or _has(forms.GENERAL, text) or _has(forms.TO_ME, text)
+    general = _has(forms.GENERAL, text) or _has(forms.TO_ME, text)
+    return general or own(text) >= OWN
 
 
 class _Fitted(msgspec.Struct, frozen=True):
@@ -269,7 +277,14 @@ def _fitted() -> dict[str, _Fitted]:
 def own(text: str) -> float:
     """From 0 to 1, how likely a sentence is about the user, or a wish for all that they do: what
     lasts and holds wherever they are."""
-    return max(_likely("own", text), SAYS_WHAT * _says_what(text))
+    return max(_likely("own", text), SAYS_WHAT * _says_what(text), SURELY * _likes(text))
+
+
+@lru_cache(maxsize=65536)
+def _likes(text: str) -> bool:
+    """Whether it says what the user likes, or cannot bear, and not of something here."""
+    likes = pattern(forms.TASTES).match(text) and not _POINTS.search(text)
+    return bool(likes) and lasts(text) >= LIKED
 
 
 @lru_cache(maxsize=65536)

@@ -69,7 +69,8 @@ def holding(
         now = " ".join(_of_list(one, since) for one in sentences(now)) if place.agent else now
         now = stale.undone(place._replace(text=now)) if label == LAST and lists(now) else now
         lines += [f"{label}{now}"] if now else []
-    if any(line.startswith(REPORT) for line in lines):  # says what came of it
+    report = next((one.lower() for one in lines if one.startswith(REPORT)), "")
+    if report and not lower(cues.SHORT_ANSWER).match(report, len(REPORT)):  # says what came of it
         lines = [line for line in lines if not line.startswith(ASKED)]
     return "\n".join(lines)
 

@@ -17,7 +17,16 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import CLAUSES, MONTH, Sentence, different, heard, units, usual
+from wakebook.learn.select.said import (
+    CLAUSES,
+    MONTH,
+    Sentence,
+    all_of,
+    different,
+    heard,
+    units,
+    usual,
+)
 from wakebook.models.builtin import judge
 
 FRAME = 2  # words of the old sentence that a stale one has, the lost value among them ...
@@ -363,7 +372,7 @@ def gives_another(new: Sentence, old: Sentence, how: str = "") -> bool:
     """Whether a later sentence gives another value for what an earlier one is about, by its form.
     `how`: "near" if it takes something back, soon after in the same conversation; "agent" if the
     earlier one was the agent's, in which only a value can be out of date."""
-    if new.idle or new.terms <= old.terms:
+    if new.idle or new.terms <= old.terms or all_of(new, old):
         return False
     cued = new.changes or (new.decides and old.decides)
     if (cued and _versions(new, old)) or (new.moved and "slot 0" in old.cues):

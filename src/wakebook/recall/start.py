@@ -137,9 +137,10 @@ class State:
                 yield one
 
     def _lasts(self, entry: Entry) -> bool:
-        """Whether it was said lately, or holds for more than some days."""
+        """Whether it was said lately, or holds for more than some days: "I'll ask Jo" does not."""
         recent = self._now - timedelta(days=self._known.settings.active_days)
-        lately = entry.timestamp >= recent or not days.passes(entry.content)
+        passes = days.passes(entry.content) or pattern(forms.SEES_TO).match(entry.content)
+        lately = entry.timestamp >= recent or not passes
         return lately and entry.timestamp <= self._now
 
     def decisions(self) -> list[Entry]:
@@ -264,11 +265,14 @@ class State:
             for old, new in pairs
             if old.type != "handoff" and old.content != new.content
         ]
+        held = {one.id for one in self.current}
+        casting = (one for one in self._chains.entries if DOUBTS in one.detail)
+        latest = ((one, by_id[self._chains.latest(one.id)]) for one in casting)
         unsettled = [
             Replaced(old, new.content, int(new.timestamp.timestamp()), False)
-            for new in self.current
-            if DOUBTS in new.detail
-            for old in doubts(new.detail)
+            for one, new in latest
+            if new.id in held
+            for old in doubts(one.detail)
         ]
         stale = Stale([*booked, *unsettled])
         stale.learn([*self._later, *self._known.said, *elsewhere], self._known.topic)

@@ -117,9 +117,14 @@ class Searcher:
             "ORDER BY c.id"
         )
         found = [Replaced(*row) for row in self.store.db.execute(sql)]
-        sql = (  # as the index body_doubts has it
-            "SELECT b.detail, b.text, c.at FROM body b JOIN chunk c ON c.id = b.id "
-            "WHERE b.detail LIKE '%Perhaps no longer: %' AND c.replaced_by = '' ORDER BY c.id"
+        sql = (  # as the index body_doubts has it; what holds in place of it casts the doubt
+            "WITH RECURSIVE ends (detail, id, named, id_at_end) AS ("
+            "  SELECT b.detail, c.id, c.replaced_by, c.id FROM body b JOIN chunk c ON c.id = b.id "
+            "  WHERE b.detail LIKE '%Perhaps no longer: %' "
+            "  UNION SELECT e.detail, e.id, c.replaced_by, c.id FROM ends e "
+            "  JOIN chunk c ON c.name = e.named WHERE e.named <> ''"
+            ") SELECT e.detail, b.text, c.at FROM ends e JOIN chunk c ON c.id = e.id_at_end "
+            "JOIN body b ON b.id = c.id WHERE e.named = '' ORDER BY e.id"
         )
         rows = self.store.db.execute(sql)
         return found + [

@@ -108,6 +108,14 @@ class Place(NamedTuple):
     confirmed: bool = False  # an agent has changed something by it
 
 
+def gives_a_value(text: str) -> bool:
+    """Whether it says that something is otherwise now, and the sentence before may say what: "the
+    Delgados again. 8 May now"."""
+    said = read(text)
+    cued = said.cues & OF_CHANGE - {"ends"}
+    return bool(cued and any(said.values[kind] for kind in KINDS[:3]))
+
+
 def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     """What a sentence replaces, if that is clear; or what it may have changed."""
     known = weights().changes

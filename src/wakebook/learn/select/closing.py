@@ -1,4 +1,5 @@
-"""What a new sentence closes: a task that it reports as done, a question that it answers.
+"""What a new sentence closes: a task that it reports as done, a question that it answers, or an
+agent's proposal that it agrees to.
 
 A report has to name the task clearly, an answer what was asked. In other words it will do if the
 built-in judge is sure, beside the nearest facts; if it is less so, the task or question stays open,
@@ -10,10 +11,12 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from wakebook.base import words
+from wakebook.capture.transcript import Message
+from wakebook.learn.extract import Scene
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.said import clauses_of, read, usual
-from wakebook.learn.select.speech import requests
+from wakebook.learn.select.speech import Sentence, fits, requests, sentences
 from wakebook.models.builtin import judge
 
 ASKED = 4  # open tasks and questions that the judge is asked of
@@ -21,12 +24,51 @@ LEAST = 4  # words of a report in other words
 NAMED = 3  # words of a task that name it
 SETTLED = 0.95  # likely enough, as the judge says, that one of them is done ...
 MAYBE = 0.5  # ... or may be
+PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _COMMON = words.terms(
     "send write call ask get make order book pay buy check fix move week day new old people time"
     " remind todo forget promise owe list good last night morning"
 )
 _PAST = re.compile(r"\b\w{3,}ed\b")
 _AND = re.compile(r"(?i)\s(?:and|und|y|et)\s")
+_NUMBERED = re.compile(  # "1 and 3 are done"
+    r"(?:(?:so|and|ok|okay|btw|und|y|et)[, ]+)*(?:(?:the |die |los |les )?(?:numbers?|nr|points?"
+    r"|items?|tasks?|punkte?|aufgaben?|puntos?)\.? )?"
+    r"(?P<numbers>#?\d(?:(?:,| and| und| y| et| &| \+)+ ?#?\d)*)"
+    r" (?:is|are|ist|sind|está|están|est|sont|have been|has been) "
+)
+_DIGIT = re.compile(r"\d")
+
+
+class Proposal(NamedTuple):
+    text: str
+    turn: int
+
+
+def agreed(first: Sentence, agent: Message | None) -> Proposal | None:
+    """ "Yes, do that": the agent's proposal, which the user makes a decision. `first`: of what the
+    user says."""
+    low = first.text.lower()
+    yes = lower(cues.YES).match(low)
+    rest = low[yes.end() :] if yes else low
+    commits = rest.count(" ") < 8 and any(map(lower(cues.COMMIT).match, (rest, low)))
+    meant = commits or (yes and not rest.strip(" .!"))
+    if not agent or len(agent.text) > PROPOSAL or not meant:
+        return None
+    told = sentences(agent.text)
+    proposed = [one for one in told if lower(cues.PROPOSES).search(one.text.lower())]
+    asked = [one for one in told[-1:] if one.asked]
+    if asked and not lower(cues.ASKS_ASSENT).search(asked[0].text.lower()):
+        return None
+    plain = [one for one in proposed if not one.asked and fits(one.text)]
+    sure = len(plain) == 1 and (commits or asked)
+    return Proposal(plain[0].text, agent.turn) if sure else None
+
+
+def reported(text: str, ledger: Ledger, scene: Scene, here: AbstractSet[str]) -> list[Known]:
+    """The open tasks that a sentence clearly reports as done, by their words or their numbers."""
+    task = finished(text, ledger, scene.subject, here)
+    return [task] if task else counted(text, ledger, scene.project)
 
 
 def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) -> Known | None:
@@ -116,6 +158,23 @@ def others_done(text: str, ledger: Ledger, project: str) -> list[Known]:
     left = {one.id for one in ours if said & one.terms}
     lists = {one.said_in for one in ours if one.id in left}
     return [one for one in ours if one.said_in in lists and one.id not in left]
+
+
+def counted(text: str, ledger: Ledger, project: str) -> list[Known]:
+    """The tasks that a sentence reports as done by their numbers: "1 and 3 are done", of the last
+    list, unless something of it was done before, so that the numbers may be others."""
+    low = text.lower()
+    numbered = _NUMBERED.match(low) if project else None
+    rest = low[numbered.end() :] if numbered else ""
+    if not numbered or not lower(cues.DONE).match(rest) or lower(cues.NOT_DONE).search(rest):
+        return []
+    ours = [one for one in ledger.tasks() if one.project == project]
+    newest = max(ours, key=lambda one: one.order, default=None)
+    listed = [one for one in ours if newest and one.said_in == newest.said_in]
+    places = {int(one) for one in _DIGIT.findall(numbered["numbers"])}
+    if any(one.status != "open" for one in listed) or not places <= {*range(1, len(listed) + 1)}:
+        return []
+    return [listed[place - 1] for place in sorted(places)] if len(listed) > 1 else []
 
 
 def answered(text: str, decided: bool, ledger: Ledger, project: str) -> Known | None:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from wakebook.base import words
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.about import AMONG, everywhere, introduced
@@ -22,10 +21,11 @@ from wakebook.learn.select.changes import (
     Change,
     Place,
     bare,
+    gives_a_value,
     replaced,
     unsettled,
 )
-from wakebook.learn.select.closing import answered, finished, others_done, settled
+from wakebook.learn.select.closing import agreed, answered, others_done, reported, settled
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.heard import heard, live, stated, untold
 from wakebook.learn.select.ledger import Known, Ledger
@@ -54,13 +54,13 @@ from wakebook.learn.select.worth import (
     idle,
     kind_of,
     may_change,
+    says_enough,
     worthy,
 )
 from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry, derived_id
 
 LAST = 200  # messages at the end of a window that a handoff looks at
 REPORT = 300  # characters of an agent's message that may say what it has changed
-PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 Decide = Callable[[str, Ledger, Place], Change | None]
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
@@ -155,7 +155,9 @@ class _Reader:
         if not said:
             return
         self._beside.clear()
-        self._agreed(message, said)
+        if proposal := agreed(said[0], self._agent):
+            detail = f"Agreed: {one_line(said[0].text, 120)}"
+            self._keep(message, _Pending(Kind("decision"), proposal.text, detail), (proposal.turn,))
         tale = self._made_up(message)
         about = ""  # what says that facts follow: "few things about me: ..."
         open_ = False  # whether open questions do
@@ -186,17 +188,14 @@ class _Reader:
         if sentence.asked or text.endswith(":") or unmeant(text):
             return
         low, kind = text.lower(), kind_of(sentence)
-        rule = kind.kind == "preference" and kind.wanted
-        kept = rule or for_later(text, self._scene.project)
+        kept = (kind.kind == "preference" and kind.wanted) or for_later(text, self._scene.project)
         worth = max(worth, 0.0) if kept else worth
         corrects = lower(cues.CORRECTS).search(low) is not None
         refers = lower(cues.REFERS).match(low) is not None
         if refers and self._goes_on(sentence, worth, corrects):
             return
         self._settle(message)
-        task = finished(text, self._ledger, self._scene.subject, self._here)
-        if task:
-            self._done(message, task, text)
+        if self._closes(message, text):
             return
         closed = settled(text, self._ledger, self._scene.project) if kind.type == "fact" else None
         if closed and closed.task:  # and it may say more: "I've reached them, they come at 8"
@@ -212,16 +211,27 @@ class _Reader:
         elif bare(text) and not read(text).values["name"]:
             return  # it corrects something that was never said
         else:
-            if refers and kind.type != "decision":  # it cannot be understood alone
-                text = with_before(sentence)
-            if not text or not fits(text):
-                return
-            if (worth >= 0 or kind.wanted) and _says_enough(text, kind):
-                self._pending = _Pending(kind, text)
-            else:
-                text = sentence.text if refers and self._kept(sentence.before) else text
-                if changeable(text, kind):
-                    self._hear(heard(message, sentence, text))
+            self._state(message, sentence, kind, worth, refers)
+
+    def _state(
+        self, message: Message, sentence: Sentence, kind: Kind, worth: float, refers: bool
+    ) -> None:
+        """Keep a statement, or hear it. `refers`: it cannot be understood alone."""
+        text = with_before(sentence) if refers and kind.type != "decision" else sentence.text
+        if not text or not fits(text):
+            return
+        if (worth >= 0 or kind.wanted) and says_enough(text, kind):
+            self._pending = _Pending(kind, text)
+        else:
+            text = sentence.text if refers and self._kept(sentence.before) else text
+            if changeable(text, kind):
+                self._hear(heard(message, sentence, text))
+
+    def _closes(self, message: Message, text: str) -> bool:
+        tasks = reported(text, self._ledger, self._scene, self._here)
+        for task in tasks:
+            self._done(message, task, text)
+        return bool(tasks)
 
     def _done(self, message: Message, task: Known, report: str) -> None:
         kept = _Pending(Kind("task", None, "done"), task.content, report, (task.id,))
@@ -274,10 +284,23 @@ class _Reader:
         worth: float,
         answer: Message | None = None,
     ) -> _Pending | None:
-        """A sentence that replaces something, or answers an open question.
+        """A sentence that replaces something, or answers an open question; one that only gives
+        another value, with the sentence before it. `answer`: the agent's to it."""
+        found = self._change(message, sentence, kind, worth, answer)
+        if found or answer or not sentence.before or not gives_a_value(sentence.text):
+            return found
+        whole = sentence._replace(text=f"{sentence.before} {sentence.text}")
+        found = self._change(message, whole, kind, worth)
+        return found if found and self._beside.isdisjoint(found.replaces) else None
 
-        `answer`: the agent's to it.
-        """
+    def _change(
+        self,
+        message: Message,
+        sentence: Sentence,
+        kind: Kind,
+        worth: float,
+        answer: Message | None = None,
+    ) -> _Pending | None:
         text = sentence.text
         if kind.type not in CHANGING or (
             kind.kind == "lesson" and "corrects" not in read(text).change
@@ -369,28 +392,6 @@ class _Reader:
         self._ledger.add(old)
         self.drafts.append(old)
 
-    def _agreed(self, message: Message, said: Sequence[Sentence]) -> None:
-        """ "Yes, do that": the agent's proposal, which the user makes a decision."""
-        first = said[0]
-        low = first.text.lower()
-        yes = lower(cues.YES).match(low)
-        rest = low[yes.end() :] if yes else low
-        commits = rest.count(" ") < 8 and any(map(lower(cues.COMMIT).match, (rest, low)))
-        agent = self._agent
-        meant = commits or (yes and not rest.strip(" .!"))
-        if not agent or len(agent.text) > PROPOSAL or not meant:
-            return
-        told = sentences(agent.text)
-        proposed = [one for one in told if lower(cues.PROPOSES).search(one.text.lower())]
-        asked = [one for one in told[-1:] if one.asked]
-        if asked and not lower(cues.ASKS_ASSENT).search(asked[0].text.lower()):
-            return
-        plain = [one for one in proposed if not one.asked and fits(one.text)]
-        if len(plain) == 1 and (commits or asked):
-            detail = f"Agreed: {one_line(first.text, 120)}"
-            kept = _Pending(Kind("decision"), plain[0].text, detail)
-            self._keep(message, kept, turns=(agent.turn,))
-
 
 def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     """A correction that says too little alone stands behind what it corrects, or a slip that is put
@@ -429,12 +430,6 @@ def _confirms(agent: Message) -> bool:
 
 def _of_any(entry: Entry, sources: Iterable[str]) -> bool:
     return any(derived_id(one, entry.type, entry.content) == entry.id for one in sources)
-
-
-def _says_enough(text: str, kind: Kind) -> bool:
-    if kind.type == "decision" and read(text).values["name"]:
-        return True  # "Then it's Postgres."
-    return (kind.wanted or len(text.split()) > 2) and len(words.terms(text)) > 1
 
 
 # --- the handoff ------------------------------------------------------------------------------

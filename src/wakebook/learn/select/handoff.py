@@ -6,6 +6,7 @@ branch, files and tests of the tool calls. A window in which nothing was done le
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from wakebook.base import words
@@ -52,6 +53,7 @@ def last_words(
     agents = [one for one in messages if one.role == "agent"]
     tools = [tool for one in agents for tool in one.tools]
     report = _report([one for one in agents if one not in _taken_back(messages)])
+    report = _without(report, _refused(messages))
     worked = any(map(_works, tools)) or (len(users) > 1 and _told(agents))
     ours = any(not pattern(cues.OWN).search(one) for one in (*open_, *decided))
     worked = worked or (here and any(_wants(one.text) for one in users) and _answers(agents))
@@ -60,7 +62,7 @@ def last_words(
     last = _said(users[-1].text)
     wanted = [one for user in users if _says(one := _asked(user)) > 1] or [last]
     requested = (one for one in wanted if one != last and any(map(_requests, split(one))))
-    asked = next(requested, wanted[0])
+    asked = _answered(messages, report) or next(requested, wanted[0])
     ends = _left(report, last) or _left_before(messages, report)
     left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*ends, *open_[-4:])]
     lines = [
@@ -156,7 +158,9 @@ def _report(agents: Sequence[Message]) -> str:
         return ""
     last = ends[-1]
     if len(last) < 160:
+        begun = lower(cues.AT_WORK).match(last.lower()) is not None
         longer = [text for text in ends[:-1] if len(text) >= 160 and _tells(text)]
+        longer = [text for text in ends[:-1] if _outcome(text)] if begun else longer
         if longer:
             return _end(longer[-1], REPORT - len(last) - 1) + "\n" + last
     return _end(last, REPORT)
@@ -165,8 +169,10 @@ def _report(agents: Sequence[Message]) -> str:
 def _outcome(text: str) -> bool:
     """Whether an agent's last words say more than that it has heard or is at it: "G76 works for
     metric threads. Imperial pitch is left."""
-    idle = text.endswith("?") or _narrates(text) or lower(cues.PLEASANTRY).match(text.lower())
-    return not idle and len(text.split()) > ANSWER
+    low = text.lower()
+    idle = text.endswith("?") or _narrates(text) or lower(cues.PLEASANTRY).match(low)
+    at_work = len(text) < 160 and lower(cues.AT_WORK).match(low)
+    return not idle and not at_work and len(text.split()) > ANSWER
 
 
 def _counts_anew(text: str, report: str) -> bool:
@@ -228,8 +234,35 @@ def _taken_back(messages: Sequence[Message]) -> list[Message]:
     """The agent's last words, if the user answers "no, that's when we hear about the money"."""
     if len(messages) < 2 or messages[-1].role != "user" or messages[-2].role != "agent":
         return []
-    no = lower(cues.REFUSES).match(messages[-1].text.lower())
+    no = lower(cues.REFUSES).match(messages[-1].text.lower()) and not _refused(messages)
     return [messages[-2]] if no and _says(messages[-1].text) > 1 else []
+
+
+def _refused(messages: Sequence[Message]) -> str:
+    """What the agent asked for at last, if the user answers no: "Should I move it to S3, too?"."""
+    last = max((n for n, one in enumerate(messages) if one.role == "user"), default=0)
+    if not last or not lower(cues.REFUSES).match(messages[last].text.lower()):
+        return ""
+    before = messages[last - 1]
+    said = _sentences(plain(before.report or before.text)) if before.role == "agent" else []
+    return next((one for one in said if one.endswith("?")), "")
+
+
+def _without(report: str, asked: str) -> str:
+    """A report without a question, and what is said of it."""
+    parts = [one.partition(asked)[0] if asked else one for one in report.split("\n")]
+    return "\n".join(one.rstrip() for one in parts if one.strip())
+
+
+def _answered(messages: Sequence[Message], report: str) -> str:
+    """The user's question, if the report is no more than an answer to it: "Yes, on the Pi 4."."""
+    if not lower(cues.SHORT_ANSWER).match(report.lower()):
+        return ""
+    for before, one in pairwise(messages):
+        text = plain(one.report or one.text)
+        if one.role == "agent" and text and report.startswith(text[:BRIEF]):
+            return _said(before.text) if before.role == "user" else ""
+    return ""
 
 
 def _tests(tools: Sequence[Tool], report: str) -> str:

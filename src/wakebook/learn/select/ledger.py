@@ -95,8 +95,12 @@ class Ledger:
         self._all()
         return list(self._questions.values())
 
+    def tasks(self) -> list[Known]:
+        """In the order in which they were given, or done."""
+        return [one for one in self._all().values() if one.type == "task"]
+
     def open_tasks(self) -> list[Known]:
-        return [one for one in self._all().values() if one.status == "open"]
+        return [one for one in self.tasks() if one.status == "open"]
 
     def near(self, terms: frozenset[str]) -> list[Known]:
         """Everything that shares a term, oldest first."""

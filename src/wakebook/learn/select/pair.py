@@ -21,6 +21,7 @@ from wakebook.learn.select.said import (
     KINDS,
     OF_CHANGE,
     Said,
+    all_of,
     chance,
     different,
     embedder,
@@ -182,7 +183,7 @@ def _apart(new: Said, old: Said) -> bool:
     mine = old.low.startswith("i ") or (
         old.person == "i" and new.low.partition(" ")[0].endswith("'s")
     )
-    if new.returns != old.returns or (named and mine):
+    if new.returns != old.returns or (named and mine) or all_of(new, old):
         return True
     ours, theirs = new.kin, old.kin
     if ours and theirs:

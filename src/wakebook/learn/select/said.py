@@ -25,6 +25,11 @@ _CLAUSE = re.compile(
     r"[,;:()–—]|\.\s| - | (?:so|because|and|but|since|und|aber|weil|y|pero|porque|et|mais|car) "
 )
 _SHORT = 14  # words of a plain statement
+_EVERY = re.compile(
+    r"\b(?:all|every|each|alle|jede[rsn]?|cada|tod[oa]s|tou(?:s|tes))"
+    r"(?: (?:the|our|my|of|die|unsere|las|los|les))* ([^\W\d_]{3,})"
+)
+_NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?\d")
 _BESIDE = 3  # words on either side of a value that say what it is the value of
 _I = words.listed("i i'm i've i'd i'll i’m i’ve")
 _LITTLE = words.terms("make sorry sry meant typo wrong correction scratch wait oops ugh")
@@ -290,6 +295,13 @@ def bare_clauses(sentence: str) -> tuple[str, ...]:
 def different(ours: Values, theirs: Values) -> set[str]:
     """The kinds of values of which each has one that the other has not."""
     return {kind for kind in KINDS if ours[kind] - theirs[kind] and theirs[kind] - ours[kind]}
+
+
+def all_of(new: Said, old: Said) -> bool:
+    """Whether one is about all of a kind, the other about one by its number: "all rooms plus 5"
+    after "room 2 it is"."""
+    kinds = words.terms(" ".join(_EVERY.findall(new.low)))
+    return bool(kinds and kinds & words.terms(" ".join(_NUMBERED.findall(old.low))))
 
 
 @cache

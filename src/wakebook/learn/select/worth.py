@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from wakebook.base.words import leads
+from wakebook.base.words import leads, terms
 from wakebook.learn.about import introduced, lasts, own
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import KINDS, chance, clauses_of, read, vector, weights
@@ -223,3 +223,10 @@ def changeable(text: str, kind: Kind) -> bool:
     if requests(said.low):
         return False
     return any(said.values.values()) or bool(said.concepts) or leads(text)
+
+
+def says_enough(text: str, kind: Kind) -> bool:
+    if kind.type == "decision" and read(text).values["name"]:
+        return True  # "Then it's Postgres."
+    rule = kind.wanted and kind.kind == "preference"  # "no superlatives, ever"
+    return (kind.wanted or len(text.split()) > 2) and len(terms(text)) > (not rule)
