@@ -53,9 +53,9 @@ from wakebook.learn.extract import Heard, Scene
 from wakebook.learn.reading import REACH
 from wakebook.learn.select.changes import Change, Place, compared, elliptic
 from wakebook.learn.select.extractor import Selector
-from wakebook.learn.select.heard import stated, untold
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.speech import Sentence, sentences
+from wakebook.learn.select.worth import stated, untold
 from wakebook.log.entry import Entry
 
 EPOCH = datetime.fromtimestamp(0, UTC)

@@ -20,7 +20,7 @@ from tests.learn.selecting import (
 )
 from wakebook.learn.extract import Heard, Scene, after
 from wakebook.learn.select import changes
-from wakebook.learn.select.heard import stated, untold
+from wakebook.learn.select.worth import stated, untold
 from wakebook.log.entry import Entry
 
 BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
@@ -772,3 +772,18 @@ def test_a_change_needs_no_value_and_no_word_of_change(old: str, new: str) -> No
     found = here([old], [new])
     [it] = [one for one in found if one.content == new]
     assert it.detail.partition(": ")[2] in old
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "Je prends des cours de violoncelle le jeudi à 18 h avec Madame Ferrand.",
+            "Je cours depuis un an, trois fois par semaine.",
+        ),
+        ("I swim on Mondays at 7.", "I've been swimming for two years, mostly on Fridays at 8"),
+    ],
+)
+def test_what_has_been_so_for_years_changes_nothing_that_was_said_since(old: str, new: str) -> None:
+    told = here([old], [new])
+    assert not [one for one in told if one.replaces]

@@ -18,9 +18,10 @@ import pytest
 from tests.models.chatting import calls, chatting, failures, lines, outcomes, question, served
 from tests.models.programs import gone, logged_out, on_path, prints, program, says, until
 from wakebook.base import config, echo
+from wakebook.base.config import CLIENTS
 from wakebook.base.errors import BadModelOutput, LeftAlone, ModelError, ModelUnavailable, NotAsked
 from wakebook.models.client import NEEDED, PROGRAMS, Client
-from wakebook.models.model import CLIENTS, make
+from wakebook.models.model import make
 from wakebook.models.transport import Patience
 from wakebook.models.wire import ChatAsk, Reply
 

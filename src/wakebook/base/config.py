@@ -20,6 +20,7 @@ MACHINE = "machine.toml"  # settings of one machine, beside config.toml and not 
 AGENT = (
     "agent:"  # how the project of an OpenClaw agent other than the main one begins: it is closed
 )
+CLIENTS = ("claude-code", "codex", "pi")  # models that are asked through a program of the user's
 MODES = ("off", "read-only", "ask")  # of a project
 ONLY = {"context.have": SLOTS, "models.off": OPERATIONS}  # what a list may hold
 MOST = {  # the largest number, if not 1 for a share and a million for a count
@@ -40,6 +41,11 @@ LEAST = {  # the smallest number, if not 1, or 0 where that is the default
     "models.monthly_tokens": 0,
     "state.told_megabytes": 0,
 }
+
+
+def is_client(name: str) -> bool:
+    """Whether provider/model is asked through a program of the user's."""
+    return name.partition("/")[0] in CLIENTS
 
 
 class Section:

@@ -45,7 +45,7 @@ from wakebook.learn.entries import (
 )
 from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Heard, Scene
 from wakebook.learn.select.extractor import Selector, handoff_of
-from wakebook.learn.select.heard import stated, untold
+from wakebook.learn.select.worth import stated, untold
 from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry

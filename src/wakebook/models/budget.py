@@ -12,8 +12,8 @@ from typing import Literal
 import msgspec
 
 from wakebook.base import clock, config
+from wakebook.base.config import is_client
 from wakebook.models.calls import Calls
-from wakebook.models.model import is_client
 from wakebook.models.prices import dollars
 
 WARN = 0.8  # of a limit

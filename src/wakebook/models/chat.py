@@ -25,7 +25,7 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wakebook.base import clock, text
-from wakebook.base.config import Config
+from wakebook.base.config import Config, is_client
 from wakebook.base.echo import READS
 from wakebook.base.errors import (
     BadModelOutput,
@@ -40,7 +40,7 @@ from wakebook.base.errors import (
 from wakebook.base.home import Home
 from wakebook.models import prompt
 from wakebook.models.calls import HURRIED, TRIES, Called, Calls
-from wakebook.models.model import HOST, NONE, Lend, Model, is_client, make
+from wakebook.models.model import HOST, NONE, Lend, Model, make
 from wakebook.models.prompt import Lines, Prompt
 from wakebook.models.transport import Patience, TooLarge, on_this_machine
 from wakebook.models.wire import ChatAsk, Reply

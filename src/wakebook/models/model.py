@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from wakebook.base import config, text
+from wakebook.base.config import CLIENTS
 from wakebook.base.errors import (
     BadModelOutput,
     ConfigError,
@@ -32,7 +33,6 @@ T = TypeVar("T")
 HOST = "host"
 _SCHEMA = re.compile(r"response_format|json_schema|schema|grammar|\bformat\b", re.IGNORECASE)
 NONE = "none"  # the user has said no to a model
-CLIENTS = ("claude-code", "codex", "pi")  # asked through a program of the user's (`client`)
 EXAMPLE = 'like "claude-code/haiku", "anthropic/claude-sonnet-5-5", "ollama/qwen3:8b" or "host"'
 QUERY_SECONDS = 8.0
 BATCH = Patience(3, 120.0, delay=1.0)  # many questions at once
@@ -162,11 +162,6 @@ def _sound(key: str, where: str) -> str:
             f"What {where} holds is no key: it has blanks, line breaks or special characters."
         )
     return key
-
-
-def is_client(name: str) -> bool:
-    """Whether provider/model is asked through a program of the user's."""
-    return name.partition("/")[0] in CLIENTS
 
 
 # --- chat --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from wakebook.base import clock, config
-from wakebook.base.config import Config
+from wakebook.base.config import Config, is_client
 from wakebook.base.errors import ConfigError, Locked, ModelError, WakebookError
 from wakebook.base.home import Home
 from wakebook.base.text import printable
@@ -22,7 +22,7 @@ from wakebook.learn.account import Account
 from wakebook.log import erased, forgotten, keyed
 from wakebook.log.log import Ledger
 from wakebook.models.chat import Models
-from wakebook.models.model import HOST, is_client
+from wakebook.models.model import HOST
 from wakebook.models.prices import dollars
 from wakebook.notes.check import Knowledge
 from wakebook.recall.topics.topic import Read

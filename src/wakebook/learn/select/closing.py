@@ -40,12 +40,12 @@ _NUMBERED = re.compile(  # "1 and 3 are done"
 _DIGIT = re.compile(r"\d")
 
 
-class Proposal(NamedTuple):
+class Agreed(NamedTuple):
     text: str
     turn: int
 
 
-def agreed(first: Sentence, agent: Message | None) -> Proposal | None:
+def agreed(first: Sentence, agent: Message | None) -> Agreed | None:
     """ "Yes, do that": the agent's proposal, which the user makes a decision. `first`: of what the
     user says."""
     low = first.text.lower()
@@ -62,7 +62,7 @@ def agreed(first: Sentence, agent: Message | None) -> Proposal | None:
         return None
     plain = [one for one in proposed if not one.asked and fits(one.text)]
     sure = len(plain) == 1 and (commits or asked)
-    return Proposal(plain[0].text, agent.turn) if sure else None
+    return Agreed(plain[0].text, agent.turn) if sure else None
 
 
 def reported(text: str, ledger: Ledger, scene: Scene, here: AbstractSet[str]) -> list[Known]:

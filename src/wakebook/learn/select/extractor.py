@@ -27,7 +27,6 @@ from wakebook.learn.select.changes import (
 )
 from wakebook.learn.select.closing import agreed, answered, others_done, reported, settled
 from wakebook.learn.select.handoff import last_words
-from wakebook.learn.select.heard import heard, live, stated, untold
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around, slip
 from wakebook.learn.select.said import read, usual
@@ -51,10 +50,14 @@ from wakebook.learn.select.worth import (
     beside_order,
     changeable,
     for_later,
+    heard,
     idle,
     kind_of,
+    live,
     may_change,
     says_enough,
+    stated,
+    untold,
     worthy,
 )
 from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry, derived_id

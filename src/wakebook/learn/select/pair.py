@@ -134,6 +134,8 @@ def _may(new: Said, older: Older) -> bool:
         return False
     if "former" in new.cues or _apart(new, old):
         return False
+    if "corrects" not in new.cues and lower(cues.LONG_SINCE).search(new.low):
+        return False
     happened = new.cues >= {"past", "events"} and "corrects" not in new.cues
     if happened and ("events" in old.cues or not new.about & old.frame - usual()):
         return False

@@ -5,20 +5,33 @@ Worth: plain features and the built-in embedder's vector.
 Form decides more than content: "I've just ...", "my sister ...", "by the way ..." tell of a life;
 "can you", "that sounds great" do not. The weights are data (weights.json), fitted by
 bench/fit_select.py on labelled sentences. Where the words are not English, the vector says little
-and only the features count.
+and only the features count. What is stated and not kept is heard: it may be changed later.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import msgspec
+
 from wakebook.base.words import leads, terms
+from wakebook.capture.transcript import Message
 from wakebook.learn.about import introduced, lasts, own
+from wakebook.learn.extract import Heard
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import KINDS, chance, clauses_of, read, vector, weights
-from wakebook.learn.select.speech import ANNOUNCED, PLAIN, Sentence, requests, unmeant
+from wakebook.learn.select.speech import (
+    ANNOUNCED,
+    PLAIN,
+    Sentence,
+    alone,
+    fiction,
+    requests,
+    sentences,
+    unmeant,
+)
 from wakebook.log.entry import EntryKind, Status, Type
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -230,3 +243,34 @@ def says_enough(text: str, kind: Kind) -> bool:
         return True  # "Then it's Postgres."
     rule = kind.wanted and kind.kind == "preference"  # "no superlatives, ever"
     return (kind.wanted or len(text.split()) > 2) and len(terms(text)) > (not rule)
+
+
+# --- what is not kept, and may be changed later ----------------------------------------------
+def live(messages: Iterable[Message]) -> Iterable[Message]:
+    return (one for one in messages if not one.branch and one.role in ("user", "agent"))
+
+
+def stated(messages: Iterable[Message]) -> Iterable[Heard]:
+    """What the user states in these messages that may change later."""
+    for message in live(messages):
+        if message.role == "user":
+            if fiction(message.text):
+                return
+            for sentence in sentences(message.text):
+                text = alone(sentence)
+                if text and changeable(text, kind_of(sentence)):
+                    yield heard(message, sentence, text)
+
+
+def untold(stated: Iterable[Heard], told: Iterable[str]) -> Iterable[Heard]:
+    """What entries do not tell."""
+    known = "\n".join(told)
+    for one in stated:
+        before = one.content.removesuffix(one.said).strip()
+        if one.said not in known:
+            follows = bool(before) and before in known
+            yield msgspec.structs.replace(one, content=one.said) if follows else one
+
+
+def heard(message: Message, sentence: Sentence, text: str) -> Heard:
+    return Heard(content=text, said=sentence.text, source=message.id, turn=message.turn)
