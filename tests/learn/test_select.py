@@ -8,6 +8,7 @@ from tests.learn.selecting import NOW, SELECTOR, contents, extract, known, logge
 from wakebook.capture.transcript import Message
 from wakebook.learn.about import about
 from wakebook.learn.extract import Scene
+from wakebook.learn.select.speech import Sentence
 from wakebook.log.subjects import Registry
 
 # --- the user's own sentences, word for word --------------------------------------------------
@@ -656,3 +657,50 @@ def test_a_rule_that_is_said_again_by_the_way_is_no_part_of_what_stands_before_i
         rule,
         "our on-call is Femi this month.",
     ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "quick one whats the cron syntax for every weekday at 6",
+        "and in python, how do i reverse a dict",
+        "was heißt nochmal QoS 1",
+        "c'est quoi déjà le port de redis",
+    ],
+)
+def test_a_question_without_its_mark_is_none_of_the_users_words(said: str) -> None:
+    assert not extract(said, scene=Scene(project="p"))
+
+
+def test_what_is_left_is_no_question() -> None:
+    assert not Sentence("what's left is the lanyards").asked
+    assert Sentence("whats the port of redis").asked and Sentence("is it up?").asked
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "dans les énoncés il faut toujours vouvoyer les élèves",
+        "run the linter before you say done",
+    ],
+)
+def test_rules_have_more_forms(rule: str) -> None:
+    [kept] = extract(rule, scene=Scene(project="p"))
+    assert kept.kind == "preference"
+
+
+def test_what_is_left_for_the_user_is_a_task() -> None:
+    [task] = extract("cool, left for me: product photos", scene=Scene(project="p"))
+    assert (task.type, task.status) == ("task", "open")
+
+
+def test_a_truth_that_is_said_again_with_a_filler_is_kept_once() -> None:
+    first = "trabajo de noche, así que no me pongas nada antes de las 14h."
+    again = "recuerda que trabajo de noche, eh."
+    assert [one.content for one in extract(first, again, scene=Scene(project="p"))] == [first]
+
+
+def test_a_role_play_may_begin_with_an_order() -> None:
+    said = "play a grumpy publisher, i'm the author Ines. hello, i'm Ines and i fly planes"
+    told = [one.content for one in extract(said, "i sold my house, i have no money!!")]
+    assert not [one for one in told if "planes" in one or "money" in one]

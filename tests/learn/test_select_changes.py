@@ -787,3 +787,17 @@ def test_a_change_needs_no_value_and_no_word_of_change(old: str, new: str) -> No
 def test_what_has_been_so_for_years_changes_nothing_that_was_said_since(old: str, new: str) -> None:
     told = here([old], [new])
     assert not [one for one in told if one.replaces]
+
+
+def test_strangers_beside_the_nearest_sentence_do_not_hide_its_change() -> None:
+    before = ["Theo is allergic to peanuts.", "I'm baking for my nephew Theo's party."]
+    before += [
+        "My brother listens to My Brother, My Brother and Me.",
+        "I need a gift for my brother.",
+    ]
+    new = (
+        "I asked my brother to be sure and I was wrong about Theo's allergy: he can't have cashews."
+    )
+    current = after([], [logged(one) for one in extract(*before)])
+    found = SELECTOR.extract(talk(new), Scene(current=current))
+    assert [one.detail for one in found if one.content == new] == [f"Was: {before[0]}"]

@@ -185,3 +185,16 @@ def test_one_of_two_things_closes_no_task(task: str, one_of_them: str, both: str
 def test_a_list_of_what_is_needed_is_tasks(heading: str) -> None:
     found = extract(f"{heading}\n- invite links for users\n- gdpr export\n- call the town hall")
     assert [(one.type, one.status) for one in found] == [("task", "open")] * 3
+
+
+def test_the_user_too_says_what_alone_is_left_of_a_list() -> None:
+    said = """my photo exhibition, what i need to do:
+1. print the four big ones
+2. write the captions
+3. email the gallery about hooks"""
+    first = SELECTOR.extract(talk(said, name="a"), Scene(project="p"))
+    assert [one.status for one in first] == ["open"] * 3
+    current = after([], [logged(one).with_(project="p", transcript="a") for one in first])
+    left = "thats one less, leaves the big prints and the captions"
+    found = SELECTOR.extract(talk(left, name="b"), Scene(current=current, project="p"))
+    assert [one.content for one in found if one.status == "done"] == [first[2].content]

@@ -197,6 +197,10 @@ def test_what_is_done_is_no_answer_to_what_is_left(memory: Memory, projects: Pat
 @pytest.mark.parametrize(
     ("text", "is_over"),
     [
+        ("i'm flying to Lisbon on november 6, back november 11, so nothing from me then", True),
+        ("I'm on holiday from 20 November", False),
+        ("wir haben urlaub bis 3. November", True),
+        ("the gate was off on 3 November", False),
         ("Until the fair on 25 October only texts go out.", True),
         ("Bis zum 3. November ist die Halle gesperrt.", True),
         ("Nothing is merged until Friday.", True),

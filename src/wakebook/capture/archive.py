@@ -37,7 +37,7 @@ from wakebook.base.home import WITHHELD, Home
 from wakebook.capture.transcript import Message, Tool, one_line
 
 FORMAT = 1
-REPORT = 160  # characters at the end of an agent's turn that are its report
+REPORT = 60  # characters at the end of an agent's turn that are its report
 _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")
 _OURS = re.compile(r"^\\*(?:## \d\d:\d\d — |> \[|<!-- date: )", re.MULTILINE)
 _TOOL = re.compile(r"> \[tool:(?P<name>[^\]]*)\] ?(?P<summary>.*?)(?: → (?P<result>.*))?$")

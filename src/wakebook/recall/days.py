@@ -68,6 +68,16 @@ _UNTIL = re.compile(  # "until the fair on 25 October", "bis zum 3. Mai", "until
     rf"|(?P<weekday>{'|'.join(_WEEKDAYS)}))\b",
     re.IGNORECASE,
 )
+_DATE = re.compile(  # "on May 6", "am 6. Mai"
+    rf"\b(?:(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)? (?:of |de )?{_MONTH}"
+    rf"|{_MONTH.replace('month', 'first')} (?P<behind>\d{{1,2}})(?!\d)|(?P<weekday>(?!)))\b",
+    re.IGNORECASE,
+)
+_AWAY = re.compile(
+    r"\b(?:flying|travell?ing|away|back|off|visiting|on (?:holiday|vacation|leave)"
+    r"|urlaub|verreist|fliege|weg|vacaciones|viajo|vuelo|vacances|absente?)\b",
+    re.IGNORECASE,
+)
 _ON_THE = re.compile(r"\b(?:on|by) the (?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of)", re.IGNORECASE)
 _TO_DO = re.compile(r"\b(?:(?:have|has|need|needs) to|must|will)\b|['’]ll\b", re.IGNORECASE)
 _PUT_IN = re.compile(r" \(\d{1,2} [A-Z][a-z]+ \d{4}\)")
@@ -96,6 +106,9 @@ def over(text: str, said: date, today: date) -> bool:
         if not _WAS.search(text, 0, match.start()):
             last = _last(match, said)
             return last is not None and last < today
+    if _AWAY.search(text) and not _WAS.search(text):
+        dates = [_last(match, said) for match in _DATE.finditer(text)]
+        return bool(dates) and all(one is not None and one < today for one in dates)
     on_the = _ON_THE.search(text)
     if not on_the or not _TO_DO.search(text):  # "the rent is due on the 2nd" holds every month
         return False

@@ -66,7 +66,10 @@ def agreed(first: Sentence, agent: Message | None) -> Agreed | None:
 
 
 def reported(text: str, ledger: Ledger, scene: Scene, here: AbstractSet[str]) -> list[Known]:
-    """The open tasks that a sentence clearly reports as done, by their words or their numbers."""
+    """The open tasks that a sentence clearly reports as done, by their words or their numbers, or
+    by what alone is left."""
+    if lower(cues.ONLY_LEFT).search(text.lower()):
+        return others_done(text, ledger, scene.project)
     task = finished(text, ledger, scene.subject, here)
     return [task] if task else counted(text, ledger, scene.project)
 

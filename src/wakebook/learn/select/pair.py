@@ -97,11 +97,20 @@ def likely(text: str, older: str) -> float:
 
 
 def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]], reply: str = "") -> None:
-    """Put what the judge says beside what else is seen of some sentences that it reads together."""
+    """Put what the judge says beside what else is seen of some sentences that it reads together.
+    Among strangers it is timid, and by itself the nearest is judged too surely: that one has the
+    mean of both."""
     judged = judge.likely([one for one, _ in older], text, reply)
     for (_, seen), may in zip(older, judged, strict=True):
-        seen["judge"] = log((may + SURE) / (1 - may + SURE)) / 4
+        seen["judge"] = _logit(may)
         seen["judged best"] = float(may == max(judged))
+    if len(older) > 1:
+        (nearest, seen), *_ = older
+        seen["judge"] = (seen["judge"] + _logit(judge.likely([nearest], text, reply)[0])) / 2
+
+
+def _logit(may: float) -> float:
+    return log((may + SURE) / (1 - may + SURE)) / 4
 
 
 def alike(new: Said, older: str, around: Around, rarity: Rarity) -> float:

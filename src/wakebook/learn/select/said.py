@@ -25,6 +25,9 @@ _CLAUSE = re.compile(
     r"[,;:()–—]|\.\s| - | (?:so|because|and|but|since|und|aber|weil|y|pero|porque|et|mais|car) "
 )
 _SHORT = 14  # words of a plain statement
+_ASIDES = words.listed(
+    "eh ok okay right please pls lol yeah btw gell oder vale hein thanks"
+)  # clauses that say nothing
 _EVERY = re.compile(
     r"\b(?:all|every|each|alle|jede[rsn]?|cada|tod[oa]s|tou(?:s|tes))"
     r"(?: (?:the|our|my|of|die|unsere|las|los|les))* ([^\W\d_]{3,})"
@@ -289,7 +292,7 @@ def bare_clauses(sentence: str) -> tuple[str, ...]:
     I said"."""
     again = pattern(cues.REPEATS)
     found = (again.sub("", it.rpartition(": ")[2]).strip(" .,:;") for it in clauses_of(sentence))
-    return tuple(filter(None, found))
+    return tuple(one for one in found if one and one.lower() not in _ASIDES)
 
 
 def different(ours: Values, theirs: Values) -> set[str]:

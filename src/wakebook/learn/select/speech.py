@@ -70,7 +70,8 @@ class Sentence(NamedTuple):
 
     @property
     def asked(self) -> bool:
-        return self.text.rstrip("\"')”’ ").endswith(("?", "？"))
+        marked = self.text.rstrip("\"')”’ ").endswith(("?", "？"))
+        return marked or lower(cues.ASKS_BARE).match(self.text.lower()) is not None
 
 
 @lru_cache(maxsize=512)
