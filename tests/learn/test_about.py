@@ -351,6 +351,8 @@ def test_what_is_of_the_user_is_told_in_every_project(text: str) -> None:
         "aquí siempre de usted",
         "ici on tutoie les lecteurs",
         "I can't stand this test",
+        "kapitel 1 fängt an mit: Ich trinke nie wieder Kaffee.",
+        "im roman: die ich-erzählerin Wiebke ist ärztin und wohnt in Innsbruck",
     ],
 )
 def test_what_is_of_a_project_stays_there(text: str) -> None:

@@ -661,6 +661,11 @@ def here(*sessions: Sequence[str]) -> list[Entry]:
             "im moving the storage to influx, everybody at the club has it",
             "back to what we had, one duckdb file per month",
         ),
+        (
+            "queue for the parcel events: redis streams, one consumer group per depot",
+            "we moved the queue to rabbitmq yesterday, dario insists on dead letter queues.",
+            "we're back on redis streams, dead letters go into their own stream",
+        ),
     ],
 )
 def test_who_goes_back_replaces_what_came_between(said: tuple[str, str, str]) -> None:

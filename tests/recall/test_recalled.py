@@ -258,7 +258,12 @@ def test_a_proposal_that_the_user_did_not_want_is_no_finding(
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [("wrong gate, it has 403 bars", False), ("nice, and paint it", True), ("", True)],
+    [
+        ("wrong gate, it has 403 bars", False),
+        ("nope. our gates are counted from the left", False),
+        ("nice, and paint it", True),
+        ("", True),
+    ],
 )
 def test_what_the_user_put_right_is_no_finding(home: Memory, answer: str, told: bool) -> None:
     talk(

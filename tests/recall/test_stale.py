@@ -37,6 +37,15 @@ def test_an_assumption_that_the_user_denies_no_longer_holds() -> None:
     assert stale.correction(assumed._replace(text="It has 12 tests.")) is None
 
 
+def test_an_agents_echo_is_no_surer_than_the_users_words() -> None:
+    stale = Stale([Replaced("3 weeks lead time", "lead time has to say 5 weeks", 200, False)])
+    echo = Utterance("Noted: oak from Brandt with 3 weeks of lead time.", 100, "talk", 2, True)
+    found = stale.correction(echo)
+    assert found and found.wholly and found.text.startswith("lead time has to say 5")
+    assert stale.correction(echo._replace(at=300)) is None  # said since
+    assert stale.correction(echo._replace(text="The template has a line for lead time.")) is None
+
+
 def judged(old: str, new: str, soon: bool = False) -> str:
     """What becomes of an old sentence: gone, partly, or stands."""
     stale = Stale([])

@@ -59,6 +59,9 @@ LEAST = 3  # words, of which a fragment has no more: "5 minutes tops"
 SAYS = 2  # of them that say something
 REPLY = 160  # characters of a reply that is told beside the turn
 _WRONG = ("wrong", "not ", "falsch", "faux", "mal,")
+_NOPE = re.compile(  # "nope. our q3 is april to june"
+    r"(?:no+|nope|nah|nein|nee|non)[.!] +(?:[^?\s]+ ){3}[^?]+$"
+)
 ALONE = 2  # sentences of an agent's turn that a "no, that's ..." takes back as a whole
 PUT_RIGHT = 0.5  # likely enough that a reply takes back what an agent said
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
@@ -238,7 +241,8 @@ def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[U
         return False
     old = read(part).values
     alone = len(sentences(passage.content)) <= ALONE
-    if alone and lower(cues.CONTRADICTS).match(_reply(passage, after).lower()):
+    reply = _reply(passage, after).lower()
+    if alone and (lower(cues.CONTRADICTS).match(reply) or _NOPE.match(reply)):
         return True
     for one in (it.text for it in sentences(_reply(passage, after)) if not it.asked):
         wrong = lower(cues.REFUSES).match(one.lower()) or one.lower().startswith(_WRONG)

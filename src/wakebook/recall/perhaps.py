@@ -34,9 +34,12 @@ ALIKE = 0.4  # the same share, where only the form of the new one speaks for a c
 DONE = 0.5  # of the words of a task, in a report that it is done
 PAIRS = 1 << 15  # of sentences: one start compares mostly what the last one did
 AT_ALL = 0.1  # if the judge finds it less likely than this, nothing has changed
+SUBJECT = 3  # words at the beginning, with what a sentence is about
 SHORT = 5  # words of a correction that says nothing but a value
 DAYS = ("date", "day", "clock")
 PLAIN = frozenset(("money", "%"))  # what anything may have a number of
+_NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?(\d+)\b(?![.,:]\d)")
+_VERB = re.compile(r".*[^su]s$")  # "costs 4", "opens 7", not "gauge 42"
 _CLOCK = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{1,2}(?:[.:]\d\d)? ?(?:am|pm|uhr|h|o'clock)\b")
 _COUNT = re.compile(r"(?<![\w.,:-])(\d+(?:[.,]\d+)?) ?(%|€|£|\$|[^\W\d_]+)")
 _MONEY = re.compile(r"[€$£] ?(\d+(?:[.,]\d+)?)")
@@ -424,6 +427,31 @@ def _versions(new: Sentence, old: Sentence) -> bool:
     ours, theirs = new.versions, old.versions
     named = new.values["name"] | old.values["name"]
     return any(ours[it] != theirs[it] for it in ours.keys() & theirs.keys() & named)
+
+
+def beside(new: str, old: str) -> bool:
+    """Whether a sentence says the same of another thing: "gauge 7 stands in hall 2" after "gauge 6
+    stands in hall 1". What it begins with, or two things, have another number, and no word speaks
+    of a change."""
+    one, two = _numbered(new), _numbered(old)
+    differ = {name for name in one.keys() & two.keys() if one[name] != two[name]}
+    if not differ or heard(new).changes:
+        return False
+    return len(differ) > 1 or bool(_begins(new) & _begins(old) & differ)
+
+
+@lru_cache(maxsize=8192)
+def _numbered(text: str) -> dict[str, str]:
+    return dict(_NUMBERED.findall(text.lower()))
+
+
+def _begins(text: str) -> set[str]:
+    """Its first words, of which one names what it is about."""
+    return {word for word in map(str.lower, spelled(text)[:SUBJECT]) if not _VERB.match(word)}
+
+
+def spelled(text: str) -> list[str]:
+    return re.findall(r"[^\W_][\w.:'’-]*", text)
 
 
 # --- tasks -------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from wakebook.recall import days
 from wakebook.recall.perhaps import (
     FRAME,
     NO,
+    beside,
     changed,
     denies,
     done,
@@ -51,6 +52,7 @@ from wakebook.recall.perhaps import (
     may_have_changed,
     only_a_value,
     speaks,
+    spelled,
     unsaid,
     values_of,
 )
@@ -63,16 +65,14 @@ SOON = 4  # turns after which "no, 45" is no longer about a sentence
 GONE = "no longer holds"
 LONG = 110  # characters of a sentence in which it is said where it no longer holds
 LIVE = words.stem("live")
-SUBJECT = 3  # words at the beginning, with what a sentence is about
 SAYS_LITTLE = 25  # characters of a sentence that is shown with the next one: "We've moved!"
 RECENT = 200  # sentences of a change that may be about anything
 HARDLY = 0.2  # less than that, values of one kind are of two things
 ELSE = 4  # times as many words as it shares has a clause that is about something else
 ASKED = 2  # of the later sentences, the newest first, that the judge is asked of
+ECHOED, SAME = 3, 0.7  # words of a sentence, and share of them, with which an agent repeats it
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
-_NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?(\d+)\b(?![.,:]\d)")
-_VERB = re.compile(r".*[^su]s$")  # "costs 4", "opens 7", not "gauge 42"
 _SENTENCES = re.compile(
     rf"(?i)(?:(?<=[.!?;])|(?<=[:;][)(dp]))(?!(?<=\d\.)\s+{MONTH})\s+|\n+"
 )  # "am 12. Dezember"
@@ -193,6 +193,8 @@ class Stale:
             return Correction(
                 _shown(booked.whole, booked.at), settles(booked.whole, sentence.text), rest
             )
+        if sentence.agent and (echoed := self._echoed(sentence)):
+            return Correction(_shown(echoed.new, echoed.at))
         old = heard(sentence.text)
         found = self._corrected(old, sentence)
         wholly = found is not None and _covers(heard(found.text), old)
@@ -208,6 +210,19 @@ class Stale:
         if notes or (not wholly and not rest and len(sentence.text) > LONG):
             notes = (Note(_about(found.text, sentence.text), text, True), *notes)
         return Correction(text, wholly, rest, lost, notes)
+
+    def _echoed(self, sentence: Utterance) -> Replaced | None:
+        """What may have changed words of the user's that an agent repeats: "Noted: oak"."""
+        said = words.terms(sentence.text)
+        for clause, pairs in self._doubts.items():
+            terms = words.terms(clause)
+            if len(said & terms) >= max(ECHOED, SAME * len(terms)):
+                since = (
+                    it for it in pairs if it.at > sentence.at and not said <= words.terms(it.new)
+                )
+                if found := next(since, None):
+                    return found
+        return None
 
     def _notes(self, sentence: Utterance, but: Utterance | None) -> tuple[Note, ...]:
         """What was said since that may change a clause of a sentence, the last of each. `but`: what
@@ -230,7 +245,7 @@ class Stale:
                 continue
             topic = self._topic | words.terms(one.before) if one.before else self._topic
             change = changed(one.text, sentence.text, topic)
-            if not change or _beside(one.text, sentence.text):
+            if not change or beside(one.text, sentence.text):
                 continue
             if _hardly(f"{one.before} {one.text}".strip(), sentence.text):
                 continue
@@ -258,7 +273,7 @@ class Stale:
             answers = one.talk == sentence.talk and _soon(one, sentence, 1)
             if sentence.agent and answers and denies(new, old):
                 return one
-            if not gives_another(new, old, how) or _beside(one.text, sentence.text):
+            if not gives_another(new, old, how) or beside(one.text, sentence.text):
                 continue
             if how != "near" and not speaks(new, old):
                 continue
@@ -280,7 +295,7 @@ class Stale:
             valued = values and len(shared) >= FRAME
             other = valued and different(new.values, old.values) - {"degree"}
             may = (new.changes or other) and speaks(new, old)
-            if may and not _beside(one.text, sentence.text):
+            if may and not beside(one.text, sentence.text):
                 return True
         return False
 
@@ -346,27 +361,6 @@ def takes_back(new: str, old: str) -> bool:
     return "corrects" in said.cues and gives_another(said, before, "near")
 
 
-def _beside(new: str, old: str) -> bool:
-    """Whether a sentence says the same of another thing: "gauge 7 stands in hall 2" after "gauge 6
-    stands in hall 1". What it begins with, or two things, have another number, and no word speaks
-    of a change."""
-    one, two = _numbered(new), _numbered(old)
-    differ = {name for name in one.keys() & two.keys() if one[name] != two[name]}
-    if not differ or heard(new).changes:
-        return False
-    return len(differ) > 1 or bool(_begins(new) & _begins(old) & differ)
-
-
-@lru_cache(maxsize=8192)
-def _numbered(text: str) -> dict[str, str]:
-    return dict(_NUMBERED.findall(text.lower()))
-
-
-def _begins(text: str) -> set[str]:
-    """Its first words, of which one names what it is about."""
-    return {word for word in map(str.lower, _words(text)[:SUBJECT]) if not _VERB.match(word)}
-
-
 def _rest(old: str, new: str) -> str:
     """The clauses of an old sentence that are about something else than a new one; nothing if the
     others say more than what has changed."""
@@ -424,7 +418,7 @@ def repeats(text: str, lost: AbstractSet[str]) -> bool:
 
 def _exact(text: str) -> frozenset[str]:
     """Its numbers and names, as terms."""
-    return frozenset(words.stem(one.lower()) for one in _words(text) if _VALUE.search(one))
+    return frozenset(words.stem(one.lower()) for one in spelled(text) if _VALUE.search(one))
 
 
 def _covers(new: Sentence, old: Sentence) -> bool:
@@ -494,7 +488,3 @@ def _by_lost(pairs: tuple[Replaced, ...]) -> dict[str, list[_Booked]]:
 def _terms(text: str) -> frozenset[str]:
     """What a sentence says, without what it says is not so."""
     return words.terms(_NOT.sub(" ", text))
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_][\w.:'’-]*", text)
