@@ -36,6 +36,7 @@ from wakebook.learn.select.speech import split
 from wakebook.models.builtin import judge
 
 SAME_WORD = 0.8  # this near, two words are one
+OUT_OF_THE_QUESTION = 0.005  # as the judge reads the nearest among others
 SURE = 1e-3  # as sure as the judge may be
 MOST = log((1 + SURE) / SURE) / 4  # what it counts then
 NOT_OWN = 0.3  # less likely than this, a sentence is not about the user
@@ -104,7 +105,7 @@ def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]], reply: str 
     for (_, seen), may in zip(older, judged, strict=True):
         seen["judge"] = _logit(may)
         seen["judged best"] = float(may == max(judged))
-    if len(older) > 1:
+    if len(older) > 1 and judged[0] > OUT_OF_THE_QUESTION:
         (nearest, seen), *_ = older
         seen["judge"] = (seen["judge"] + _logit(judge.likely([nearest], text, reply)[0])) / 2
 
