@@ -13,6 +13,7 @@ turns, some messages each, so that a noisy moment meets all of them.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -241,6 +242,7 @@ def busy(loops: int) -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    gc.set_threshold(10_000)  # as the service's process has it
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -144,7 +144,7 @@ def _may(new: Said, older: Older) -> bool:
         return False
     if "former" in new.cues or _apart(new, old):
         return False
-    if "corrects" not in new.cues and lower(cues.LONG_SINCE).search(new.low):
+    if new.long_since and "corrects" not in new.cues:
         return False
     happened = new.cues >= {"past", "events"} and "corrects" not in new.cues
     if happened and ("events" in old.cues or not new.about & old.frame - usual()):

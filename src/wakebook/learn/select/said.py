@@ -92,6 +92,20 @@ class Said:
         self.terms = words.terms(text)
 
     @cached_property
+    def all_of(self) -> frozenset[str]:
+        """What it is about all of: "every room"."""
+        return words.terms(" ".join(_EVERY.findall(self.low)))
+
+    @cached_property
+    def numbered(self) -> frozenset[str]:
+        """What it names by a number: "room 2"."""
+        return words.terms(" ".join(_NUMBERED.findall(self.low)))
+
+    @cached_property
+    def long_since(self) -> bool:
+        return lower(cues.LONG_SINCE).search(self.low) is not None
+
+    @cached_property
     def change(self) -> frozenset[str]:
         """The cues of change: all that most sentences are asked for."""
         return frozenset(name for name in OF_CHANGE if _cues()[name].search(self.low))
@@ -303,8 +317,7 @@ def different(ours: Values, theirs: Values) -> set[str]:
 def all_of(new: Said, old: Said) -> bool:
     """Whether one is about all of a kind, the other about one by its number: "all rooms plus 5"
     after "room 2 it is"."""
-    kinds = words.terms(" ".join(_EVERY.findall(new.low)))
-    return bool(kinds and kinds & words.terms(" ".join(_NUMBERED.findall(old.low))))
+    return not new.all_of.isdisjoint(old.numbered)
 
 
 @cache
