@@ -173,3 +173,14 @@ def test_two_that_wait_for_each_other_do_not_hang(worker: Worker, tmp_path: Path
     one.end()
     other.end()
     assert sorted(worker.done) == [CLOSE, KEEP]
+
+
+def test_work_that_comes_while_the_thread_goes_is_not_lost(worker: Worker, tmp_path: Path) -> None:
+    class Late(Backlog):
+        def _run(self) -> None:
+            super()._run()
+            self.put(CLOSE)  # the thread is still there, and takes no more
+
+    let(worker)
+    Late(tmp_path, worker).end()
+    assert worker.done == [CLOSE]

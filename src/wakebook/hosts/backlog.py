@@ -36,18 +36,20 @@ class Backlog:
         self._waiting: dict[Errand, int] = {}  # each with its number, oldest first
         self._number = 0  # of the last work that was put
         self._running: tuple[Errand, int] | None = None  # the one that runs, with its number
-        self._ended = False
+        self._ended = self._gone = False  # asked to end; has nothing left and takes no more
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="behind")
         self._thread.start()
 
     def put(self, work: Errand) -> None:
-        with self._changed:
-            ended = self._ended and not self._thread.is_alive()
-        if ended:  # late, but not lost
+        if not self._put(work):  # late, but not lost
             self._do(work)
-            return
+
+    def _put(self, work: Errand) -> bool:
+        """Whether the thread takes it: one that has found nothing left to do takes no more."""
         with self._changed:
+            if self._gone:
+                return False
             if work.act == "close":  # which does what keeping does, and more
                 self._waiting.pop(work._replace(act="keep"), None)
             if work not in self._waiting:
@@ -56,6 +58,7 @@ class Backlog:
             if self._lock < 0:
                 self._lock = hold(str(self._cache))
             self._changed.notify_all()
+            return True
 
     def wait(self, seconds: float) -> None:
         """Until the sessions that have ended are read, here and elsewhere, but not longer."""
@@ -96,6 +99,7 @@ class Backlog:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._waiting or self._ended)
             if not self._waiting:
+                self._gone = True
                 return None
             work = next(iter(self._waiting))
             self._running = work, self._waiting.pop(work)
