@@ -278,6 +278,33 @@ def test_the_first_rule_may_stand_in_the_sentence_that_announces_them() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("general thing for all our chats: keep it under five lines.", "no emojis."),
+        ("also everywhere: metric units, and dont say sorry.", ""),
+        ("for everything you build: i get migraines.", "no animations, dark theme only."),
+        ("something in general, not only for this project: bullet points.", ""),
+        ("my setup, for all the things you do: fish, helix, uv.", ""),
+        ("pour tout ce qui touche aux repas : Tibo est allergique aux noix.", ""),
+    ],
+)
+def test_a_heading_says_that_what_follows_holds_everywhere(said: str, kept: str) -> None:
+    request = "Now: the page that lists the boats, please."
+    drafts = SELECTOR.extract(talk(" ".join(filter(None, (said, kept, request)))), Scene())
+    assert [one.content for one in drafts] == [one for one in (said, kept) if one]
+    entries = [logged(one).with_(project="p-heron", transcript="t") for one in drafts]
+    assert sorted(one.content for one in about(entries, Registry())) == sorted(
+        one.content for one in drafts
+    )
+
+
+def test_what_holds_for_all_tests_is_no_wish_for_everywhere() -> None:
+    for said_ in ("checks for all modules: run make check", "for all tests: seed 7"):
+        drafts = SELECTOR.extract(talk(said_), Scene())
+        assert not any(is_own(logged(one).with_(project="p"), Registry()) for one in drafts)
+
+
+@pytest.mark.parametrize(
     "wish",
     [
         "so no tables and no ascii diagrams, please, in any project.",
@@ -357,6 +384,15 @@ def test_what_is_of_the_user_is_told_in_every_project(text: str) -> None:
 )
 def test_what_is_of_a_project_stays_there(text: str) -> None:
     assert not is_own(said(text).with_(project="p-heron"), Registry())
+
+
+def test_what_names_the_project_is_of_it() -> None:
+    billed = "i bill 92 an hour, invoice goes to Frau Sehested once a month, text in german"
+    for text in (f"for nordwind {billed}", f"Nordwind: {billed}"):
+        assert is_own(said(text).with_(project="/home/mo/heron"), Registry())
+        assert not is_own(said(text).with_(project="/home/mo/nordwind-shop"), Registry())
+    family = said("mealplan for us: my wife Ilse is coeliac").with_(project="/home/mo/mealplan")
+    assert is_own(family, Registry())
 
 
 def test_a_wish_for_one_repository_stays_there() -> None:

@@ -8,7 +8,7 @@ from tests.learn.selecting import NOW, SELECTOR, contents, extract, known, logge
 from wakebook.capture.transcript import Message
 from wakebook.learn.about import about
 from wakebook.learn.extract import Scene
-from wakebook.learn.select.speech import Sentence
+from wakebook.learn.select.speech import Sentence, sentences
 from wakebook.log.subjects import Registry
 
 # --- the user's own sentences, word for word --------------------------------------------------
@@ -317,6 +317,24 @@ def test_a_rule_that_goes_on_is_put_with_its_beginning() -> None:
     assert contents(f"{said}. now add the watering reminder") == [f"{said}."]
 
 
+@pytest.mark.parametrize("said", ["this repo is pnpm.", "bun in here.", "tabs in this repo."])
+def test_what_holds_here_may_be_short(said: str) -> None:
+    assert contents(f"{said} Make a snake clone, please.") == [said]
+
+
+def test_how_a_project_is_doing_is_no_rule_of_it() -> None:
+    assert contents("this repo is a mess. the project is slow.") == []
+
+
+def test_a_day_in_german_ends_no_sentence() -> None:
+    assert [one.text for one in sentences("der Termin am 20. um 9 passt. Danke dir")] == [
+        "der Termin am 20. um 9 passt.",
+        "Danke dir",
+    ]
+    excused = sentences("sorry sorry. 9:45. read the mail")
+    assert excused[0].text == "sorry sorry. 9:45."
+
+
 def test_a_task_is_settled_in_other_words_and_the_words_are_kept() -> None:
     project = "p-mossconf"
     tasks = [
@@ -422,7 +440,16 @@ PROPOSAL = ">I suggest caching the results in Redis for an hour. Shall we do tha
 
 @pytest.mark.parametrize(
     "reply",
-    ["yes, do that", "Yes.", "Sounds good, let's do it.", "go ahead", "fine by me", "sold", "ok"],
+    [
+        "yes, do that",
+        "yes like that",
+        "Yes.",
+        "Sounds good, let's do it.",
+        "go ahead",
+        "fine by me",
+        "sold",
+        "ok",
+    ],
 )
 def test_a_proposal_is_kept_with_the_agreement(reply: str) -> None:
     draft = one("how do I speed it up?", PROPOSAL, reply)
@@ -430,6 +457,12 @@ def test_a_proposal_is_kept_with_the_agreement(reply: str) -> None:
     assert draft.content == "I suggest caching the results in Redis for an hour."
     assert draft.detail == f"Agreed: {reply}"
     assert (draft.source, draft.evidence) == ("m3", (2, 3))
+
+
+def test_a_proposal_is_kept_with_what_it_points_at() -> None:
+    said = ">Then a private bucket with signed URLs. I'd build it that way."
+    draft = one("where do the scans go?", said, "yes like that")
+    assert draft.content == "Then a private bucket with signed URLs. I'd build it that way."
 
 
 @pytest.mark.parametrize(

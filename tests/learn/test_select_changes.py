@@ -806,3 +806,77 @@ def test_strangers_beside_the_nearest_sentence_do_not_hide_its_change() -> None:
     current = after([], [logged(one) for one in extract(*before)])
     found = SELECTOR.extract(talk(new), Scene(current=current))
     assert [one.detail for one in found if one.content == new] == [f"Was: {before[0]}"]
+
+
+# --- who is a year older, what is excused, what goes back ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "clause"),
+    [
+        ("the kids are Bo (7) and Fenna (4).", "long day, Fenna turned 5", "Fenna (4)"),
+        ("My kids are Mila, 6, and Ole, 39.", "Mila wurde 7 und wir feiern", "My kids are Mila"),
+    ],
+)
+def test_a_birthday_unsettles_an_age(old: str, new: str, clause: str) -> None:
+    [kept] = extract(new, scene=Scene(current=[known("a", "fact", old)], project="p"))
+    assert kept.detail == f"Perhaps no longer: {clause}"
+
+
+def test_an_excuse_puts_the_last_number_right() -> None:
+    found = extract(
+        "First whistle is 10 in the hall of the harbour school.",
+        ">Noted.",
+        "sorry sorry. 9:45. just read the mail",
+        scene=Scene(project="p"),
+    )
+    assert "First whistle is 9:45 in the hall of the harbour school." in [
+        one.content for one in found
+    ]
+
+
+def test_a_wish_is_taken_back_in_another_project() -> None:
+    said = "general thing: answer me in bullet points, i skim"
+    old = known("a", "fact", said).with_(project="tram", kind="preference")
+    for new in (
+        "i dont want the bullet points any more, anywhere.",
+        "you know what, i take back that thing with the bullets.",
+    ):
+        [kept] = extract(new, scene=Scene(current=[old], project="stops"))
+        assert kept.replaces == (old.id,) or kept.detail.startswith("Perhaps no longer")
+
+
+def test_one_of_several_wishes_is_changed_in_part() -> None:
+    said = "no animations, nothing blinking, dark theme only"
+    old = known("a", "fact", said).with_(project="p", kind="preference")
+    new = "turns out dark makes it worse, so light background from now on, everywhere."
+    [kept] = extract(new, scene=Scene(current=[old], project="p"))
+    assert kept.kind == "preference" and not kept.detail.startswith("Was:")
+
+
+def test_a_number_that_is_said_again_changes_nothing() -> None:
+    old = known("a", "fact", "the PO number 4500218 has to be on every invoice").with_(project="p")
+    new = "check that 4500218 is on the invoice this time, i dont see it"
+    for kept in extract(new, scene=Scene(current=[old], project="p")):
+        assert "no longer" not in kept.detail and not kept.replaces
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (
+            "les colis partent le mardi, préparation la veille.",
+            "les colis partent le jeudi désormais, le transporteur a changé sa tournée.",
+            "le transporteur est revenu, donc on est de nouveau au mardi.",
+        ),
+        ("wir duzen die kunden im newsletter", "ab jetzt siezen wir im newsletter"),
+    ],
+)
+def test_what_changes_in_other_languages(said: tuple[str, ...]) -> None:
+    current: list[Entry] = []
+    for number, text in enumerate(said):
+        found = SELECTOR.extract(
+            talk(text, name=f"s{number}-"), Scene(current=current, project="p")
+        )
+        current = after(current, [logged(one).with_(project="p") for one in found])
+    assert [one.content for one in current] == [said[-1]]

@@ -347,6 +347,9 @@ def test_what_the_user_refuses_is_asked_for_no_more() -> None:
     assert found["Report"] == "Implemented in dedupe.py, 13 tests pass."
     assert found["User last"] == "nope, uploads stay on the local disk"
     assert "S3" in lines([*said[:2], user("sure, tomorrow", 3)])["Report"]
+    offered = "Done, 13 tests pass. I could also add a dashboard for the failed ones, in Grafana."
+    refused = [said[0], agent(offered, 2), user("nope, a mail is plenty", 3)]
+    assert lines(refused)["Report"] == "Done, 13 tests pass."
 
 
 def test_a_bare_answer_comes_with_its_question() -> None:

@@ -66,6 +66,11 @@ def found(memory: Memory, message: str) -> str:
         "tell me a joke about parcels",
         "wie viel sind 12 mal 48?",
         "danke, das passt so",
+        "sorry wrong window",
+        "c'est quoi la capitale du ferry?",
+        "comment on dit ferry en anglais ?",
+        "how do you say ferry in german",
+        "<system-reminder>\nThe file ferry.toml was opened.\n</system-reminder>",
     ],
 )
 def test_small_talk_sums_and_common_knowledge_bring_nothing(harbour: Memory, message: str) -> None:
@@ -169,6 +174,8 @@ def test_tomorrow_comes_with_its_day() -> None:
     for habit in ("on monday mornings", "on Monday, Wednesday and Friday evenings"):
         assert resolved(habit, thursday) == habit
     assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"
+    assert "a week from tomorrow (13 Nov" in resolved("it is a week from tomorrow", thursday)
+    assert "(" not in resolved("the play is on the last friday of november", thursday)
     after = resolved("the christening is the day after tomorrow", thursday)
     assert after.endswith("the day after tomorrow (7 November 2026)")
 
@@ -212,6 +219,11 @@ def test_what_is_done_is_no_answer_to_what_is_left(memory: Memory, projects: Pat
         ("on the 2nd I have to load the van", True),
         ("on the 30th someone has to stamp the papers", True),
         ("The rent is due on the 2nd.", False),
+        ("The contract runs until 31 August 2027.", False),
+        ("It ran until August 31, 2025.", True),
+        ("nothing gets restarted while i'm gone", True),
+        ("bis ich zurück bin, nichts löschen", True),
+        ("nothing is restarted while it is gone", False),
     ],
 )
 def test_what_held_until_a_day_is_over_after_it(text: str, is_over: bool) -> None:

@@ -260,6 +260,8 @@ def test_a_proposal_that_the_user_did_not_want_is_no_finding(
     ("answer", "told"),
     [
         ("wrong gate, it has 403 bars", False),
+        ("no thats the old one. ours has 500", False),
+        ("looks good, and people count 380 bars at the zebra gate", False),
         ("nope. our gates are counted from the left", False),
         ("nice, and paint it", True),
         ("", True),
@@ -325,6 +327,37 @@ def test_what_is_only_supposed_or_a_story_is_no_finding(home: Memory, asked: str
     packed = pack(home, "zebras", before=partial(said_before, home.opened))
     assert "90 kg" not in packed.text
     assert ("out of house" in packed.text) is (asked == "what if we had ten zebras?")
+
+
+def test_what_is_said_about_a_story_is_a_finding(home: Memory) -> None:
+    rule = "zebra scenes in the present tense, the rest in the past."
+    talk(home, "s1", "my novel is about a zoo, go on", "Ten zebras ate it all.", f"love it. {rule}")
+    assert rule in pack(home, "zebra tense", before=partial(said_before, home.opened)).text
+
+
+def test_when_something_was_is_told_though_it_is_over(home: Memory) -> None:
+    talk(home, "s1", "i'm at the zebra farm, away until may 11", "Enjoy.", days=200)
+    assert "may 11" in pack(home, "when was i at the zebra farm?").text
+    assert "may 11" not in pack(home, "feed the zebra farm").text
+
+
+def test_where_a_password_is_kept_is_no_secret(home: Memory) -> None:
+    talk(home, "s1", "the zebra passphrase is in the vault, entry 'attic'", "Fine.")
+    assert "attic" in pack(home, "where is the zebra passphrase?").text
+    talk(home, "s2", "the lion password is hunter2", "Fine.")
+    assert "hunter2" not in pack(home, "what is the lion password?").text
+
+
+def test_mockery_within_a_turn_is_left_out(home: Memory) -> None:
+    mocks = "sure, lets put them all on the motorway while we're at it"
+    talk(home, "s1", f"the owner asks whether zebras may go out. {mocks}", "Then not.")
+    told = pack(home, "may zebras go out?").text
+    assert "motorway" not in told
+
+
+def test_what_a_request_presupposes_is_a_finding(home: Memory) -> None:
+    talk(home, "s1", "now that we're 14 zebras, can you redo the stalls?", "Done.")
+    assert "14 zebras" in pack(home, "how many zebras are there?").text
 
 
 def test_what_was_reported_anew_and_told_is_not_told_as_it_was(home: Memory) -> None:

@@ -33,13 +33,14 @@ KEPT = f"{FOLDER}/about.json"
 AMONG = "Among: "  # begins the detail of a rule, before the words that announced it
 ENOUGH = 3  # points
 LEAST = 2.1  # of a line that can be read alone
-WISH = 2  # points that a wish loses at most by not being so
+WISH, OPENLY = 2, 1.5  # points that a wish loses at most by not being so; one for everywhere
 MOST = 25
 FIRST = 12  # that a start is told
 EACH = 3  # lines out of one conversation
 PASSING = -3  # points of a clause that casts doubt on the others
 WHO = 4  # points of what somebody is, does for a living, and where they live
 LONG = 30  # words: said in passing
+NAME = 5  # letters of a project's name, or of a part of it, that are no word by chance
 BRIEF = 8  # words that need no name to say something: "I play the harp."
 ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversation
 
@@ -47,6 +48,7 @@ DATA = Path(__file__).with_name("about.json")
 forms = Phrases(DATA)
 OWN = 0.48  # likely enough to be told in every project
 OF_MANNERS = 0.34  # the same of a wish how to talk or write: "always use metric units"
+BEYOND = 0.15  # so much surer than that it lasts at all, it may be to be told everywhere
 CERTAIN = 0.9  # so likely, it may begin with what happened
 SURELY = 0.8  # so likely, it counts more than a doubt
 SAYS_WHAT = 0.65  # so likely at least, if it says what the user is: "I'm left-handed"
@@ -56,6 +58,10 @@ _SHORT = re.compile(rf"\b(?:{'|'.join(_TYPED)})\b(?! (?:winter|sommer|büro|gart
 _POINTS = re.compile(
     r"(?i)\b(?:th(?:is|at|ese|ose)|it|them|here|dies\w*|das|hier|[cç]a|ici|es[oa]s?|aquí)\b"
 )
+_NOT_ONLY = re.compile(r"(?i)\bnot (?:only|just)(?: (?:for|in|here|about|this|the|one))* ?\w*")
+_PARTS = re.compile(r"[-_. ]+")
+_MY = r"\b(?:my|our|meine?|unsere?|mis?|mon|ma|mes)"
+_OF = "for|at|in|with|from|of|bei|für|von|pour|chez|de|para|en|con"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SIGNS = (
     "GENERAL",
@@ -108,7 +114,9 @@ def _apart(entry: Entry) -> float:
         return 0.0
     sure = own(_announced(entry) + entry.content) >= OWN
     far = unclear(entry.content) + (vague(entry.content) and not sure)
-    return min(far, WISH) if entry.kind == "preference" else far
+    wide = _has(cues.SCOPE, _announced(entry)) or _has(forms.MANNERS, entry.content)
+    wide = wide or _has(forms.GENERAL, entry.content)
+    return min(far, OPENLY if wide else WISH) if entry.kind == "preference" else far
 
 
 def vague(text: str) -> bool:
@@ -191,7 +199,7 @@ def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:
         return 0
     if not is_own(entry, registry) or _has(forms.HEARSAY, entry.content, at_start=True):
         return 0
-    if _of_oneself(entry):
+    if _of_oneself(entry) or _has(cues.SCOPE, _announced(entry)):
         return WHO
     best = weights.best(entry.content) if weights else _best(entry.content)
     sure = own(_announced(entry) + entry.content)
@@ -242,25 +250,39 @@ def is_own(entry: Entry, registry: Registry) -> bool:
     was = _was(entry)
     if was and is_own(was, registry):
         return True
-    text, kind = _announced(entry) + entry.content, entry.kind
+    text, kind = _NOT_ONLY.sub("", _announced(entry) + entry.content), entry.kind
     if entry.type != "fact" or kind in ("lesson", "procedure"):
         return False
     if _has(forms.LOCAL, text):  # "wherever we work" may stand among the rules of a repository
         return not _has(forms.LOCAL, entry.content) and _has(forms.GENERAL, entry.content)
-    if not entry.project or _has(forms.GENERAL, text):
+    if not entry.project or _has(forms.GENERAL, text) or _has(cues.SCOPE, _announced(entry)):
         return True
+    family = _has(rf"(?:{_MY}) (?:[\w-]+ )?(?:{forms.KIN}|{forms.PETS})\b", entry.content)
+    if _names(entry.content, entry.project) and not family:
+        return False
     mine = (forms.FIRST, forms.TO_ME)  # "I prefer uv", "keep your answers short"
     prefers = kind == "preference" and any(_has(form, text) for form in mine)
     least = OF_MANNERS if kind == "preference" and _has(forms.MANNERS, text) else OWN
     return prefers or own(text) >= least
 
 
+def _names(text: str, project: str) -> bool:
+    """Whether a sentence says that it is about the project: "for nordwind i bill 92 an hour"."""
+    name = project.rpartition("/")[2].removesuffix(".git").lower()
+    parts = {part for part in (name, *_PARTS.split(name)) if len(part) >= NAME}
+    where = rf"(?:^|[.;,] |\b(?:{_OF}) )(?:{'|'.join(map(re.escape, sorted(parts)))})\b"
+    return bool(parts) and _has(where, text)
+
+
 @lru_cache(maxsize=16384)
 def everywhere(text: str) -> bool:
     """Whether a sentence by itself is about the user, or a wish for all that they do."""
+    text = _NOT_ONLY.sub("", text)
     if _has(forms.LOCAL, text):
         return False
-    general = _has(forms.GENERAL, text) or _has(forms.TO_ME, text)
+    head, _, rest = text.lower().partition(":")
+    general = (rest and _has(cues.SCOPE, head)) or _has(forms.GENERAL, text)
+    general = general or _has(forms.TO_ME, text)
     return general or own(text) >= OWN
 
 
@@ -277,7 +299,8 @@ def _fitted() -> dict[str, _Fitted]:
 def own(text: str) -> float:
     """From 0 to 1, how likely a sentence is about the user, or a wish for all that they do: what
     lasts and holds wherever they are."""
-    return max(_likely("own", text), SAYS_WHAT * _says_what(text), SURELY * _likes(text))
+    likely = min(_likely("own", text), lasts(text) + BEYOND)  # no likelier than that it lasts
+    return max(likely, SAYS_WHAT * _says_what(text), SURELY * _likes(text))
 
 
 @lru_cache(maxsize=65536)

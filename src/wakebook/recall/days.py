@@ -3,6 +3,7 @@
 import re
 from datetime import date, timedelta
 
+ABSENT = 30  # days that nobody is away longer who does not say how long
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _NUMBERS = {
     word: number
@@ -26,8 +27,10 @@ _MONTHS = {  # in four languages, by their first letters
 _BEGINS = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _MONTH, _MONTH_NAME = rf"(?P<month>{_BEGINS})[a-zéû]*", rf"(?:{_BEGINS})[a-zéû]*"
 _DAY = re.compile(
-    rf"\b(?:(?P<near>{'|'.join(_AHEAD)})"
+    r"\b(?:(?:(?P<weeks>\d|[a-z]{1,5}) weeks? from )?"
+    rf"(?P<near>{'|'.join(_AHEAD)})"
     rf"|(?P<which>next|this|on|last) (?P<weekday>{'|'.join(_WEEKDAYS)})"
+    r"(?! (?:of|in) )"
     rf"(?! (?:morning|afternoon|evening|night)s|,? (?:and )?(?:{'|'.join(_WEEKDAYS)}))"
     r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d)"
     r"(?!,? (?:the )?\d{1,2}(?:st|nd|rd|th)\b)"  # "on Friday the 20th": the day is there
@@ -61,21 +64,29 @@ _INTENDS = re.compile(
     re.IGNORECASE,
 )
 _WAS = re.compile(r"\b(?:was|were|had|(?:i|we|he|she|they) \w{3,}ed)\b", re.IGNORECASE)
+_YEAR = r"(?:,? (?P<year>20\d\d)\b)?"
 _UNTIL = re.compile(  # "until the fair on 25 October", "bis zum 3. Mai", "until Friday"
     r"\b(?:until|till|bis|hasta|jusqu['’]\w+) (?:[\w'’-]+ ){0,5}?"
     rf"(?:(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)? (?:of |de )?{_MONTH}"
     rf"|{_MONTH.replace('month', 'first')} (?P<behind>\d{{1,2}})(?!\d)"
-    rf"|(?P<weekday>{'|'.join(_WEEKDAYS)}))\b",
+    rf"|(?P<weekday>{'|'.join(_WEEKDAYS)}))\b{_YEAR}",
     re.IGNORECASE,
 )
 _DATE = re.compile(  # "on May 6", "am 6. Mai"
     rf"\b(?:(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)? (?:of |de )?{_MONTH}"
-    rf"|{_MONTH.replace('month', 'first')} (?P<behind>\d{{1,2}})(?!\d)|(?P<weekday>(?!)))\b",
+    rf"|{_MONTH.replace('month', 'first')} (?P<behind>\d{{1,2}})(?!\d)|(?P<weekday>(?!)))\b{_YEAR}",
     re.IGNORECASE,
 )
 _AWAY = re.compile(
     r"\b(?:flying|travell?ing|away|back|off|visiting|on (?:holiday|vacation|leave)"
     r"|urlaub|verreist|fliege|weg|vacaciones|viajo|vuelo|vacances|absente?)\b",
+    re.IGNORECASE,
+)
+_WHILE_AWAY = re.compile(
+    r"\b(?:while|as long as|until|till) (?:i|we)['’]?(?:m| am|re| are)? "
+    r"(?:gone|away|off|out|back|on (?:holiday|vacation|leave))\b"
+    r"|\b(?:solange|während|bis) ich (?:weg|im urlaub|verreist|zurück|wieder da)\b"
+    r"|\b(?:mientras|hasta que) (?:esté fuera|vuelva)\b|\bpendant mon absence\b",
     re.IGNORECASE,
 )
 _ON_THE = re.compile(r"\b(?:on|by) the (?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of)", re.IGNORECASE)
@@ -109,6 +120,8 @@ def over(text: str, said: date, today: date) -> bool:
     if _AWAY.search(text) and not _WAS.search(text):
         dates = [_last(match, said) for match in _DATE.finditer(text)]
         return bool(dates) and all(one is not None and one < today for one in dates)
+    if _WHILE_AWAY.search(text):
+        return said + timedelta(days=ABSENT) < today
     on_the = _ON_THE.search(text)
     if not on_the or not _TO_DO.search(text):  # "the rent is due on the 2nd" holds every month
         return False
@@ -127,8 +140,9 @@ def _last(match: re.Match[str], said: date) -> date | None:
         return said + timedelta((_WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7)
     month = (match["month"] or match["first"]).lower()
     try:
-        last = date(said.year, _MONTHS[month], int(match["day"] or match["behind"]))
-        return last if last >= said else last.replace(year=said.year + 1)
+        year = int(match["year"] or said.year)
+        last = date(year, _MONTHS[month], int(match["day"] or match["behind"]))
+        return last if last >= said or match["year"] else last.replace(year=year + 1)
     except ValueError:  # 30 February
         return None
 
@@ -148,8 +162,9 @@ def _day(match: re.Match[str], said: date) -> date | None:
     near, which, count = (
         match[name] and match[name].lower() for name in ("near", "which", "count")
     )
-    if near:
-        return said + timedelta(days=_AHEAD[near])
+    if near:  # "a week from tomorrow"
+        weeks = _number(match["weeks"].lower()) if match["weeks"] else 0
+        return said + timedelta(days=_AHEAD[near] + 7 * weeks)
     if which:
         ahead = (_WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7
         before = match.string, 0, match.start()
@@ -159,6 +174,9 @@ def _day(match: re.Match[str], said: date) -> date | None:
         # of "next Friday", most people mean the one of next week
         same_week = ahead and said.weekday() + ahead < 7
         return said + timedelta(days=ahead + 7 * bool(which == "next" and same_week))
-    number = int(count) if count.isdigit() else _NUMBERS.get(count, 0)
-    weeks = match["unit"].lower().startswith("week")
+    number, weeks = _number(count), match["unit"].lower().startswith("week")
     return said + timedelta(days=number * (7 if weeks else 1)) if number else None
+
+
+def _number(word: str) -> int:
+    return int(word) if word.isdigit() else _NUMBERS.get(word, 0)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wakebook.learn.phrases import Phrases, pattern
+from wakebook.learn.select.speech import hosted
 from wakebook.models.builtin import Builtin
 from wakebook.store import words
 from wakebook.store.hits import Passage
@@ -69,7 +70,8 @@ class Gate:
         ]
         self._total = sum(word.weight for word in self.words)
         self._knows = bool(question.speaker or question.subjects)  # it names someone or something
-        self._dated = bool(question.dates) and self._has(forms.RECALLS)
+        self.recalls = self._has(forms.RECALLS)  # it asks how something was
+        self._dated = bool(question.dates) and self.recalls
         self.need = self._need()
         self.sure: dict[int, float] = {}  # of what was found, by id
 
@@ -77,7 +79,8 @@ class Gate:
         """The evidence that it takes; None for a message that is about nothing remembered."""
         mine = self._has(forms.MINE) and not self._has(forms.HOW)
         ours = self._knows or mine or self._has(forms.OURS)
-        if not ours and (self._has(forms.ARITHMETIC) or self._has(forms.KNOWLEDGE)):
+        general = self._has(forms.ARITHMETIC) or self._has(forms.KNOWLEDGE)
+        if hosted(self._message) or (general and not ours):
             return None
         if self._dated:
             return 0.0

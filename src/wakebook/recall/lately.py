@@ -16,6 +16,7 @@ from wakebook.base.cache import FOLDER
 from wakebook.base.errors import TranscriptError
 from wakebook.base.words import terms
 from wakebook.learn.about import Weights, lasts
+from wakebook.learn.about import forms as personal
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.said import DATA, OF_CHANGE, different, read, usual
 from wakebook.learn.select.speech import (
@@ -34,7 +35,7 @@ from wakebook.log.query import Query, Scope
 from wakebook.models.builtin import judge
 from wakebook.recall.gate import forms
 from wakebook.recall.stale import SOON, Utterance, spoken, takes_back
-from wakebook.recall.texts import in_confidence
+from wakebook.recall.texts import ENDS, in_confidence
 
 if TYPE_CHECKING:
     from wakebook.base.home import Home
@@ -47,6 +48,11 @@ if TYPE_CHECKING:
 KEPT = f"{FOLDER}/worth.json"
 BEFORE = 2_000  # messages whose worth is kept
 MOST = 40  # messages that are looked at
+_REPROACH = re.compile(  # "i said make check, you ran pytest again"
+    r"(?i)(?:(?:and|but|no|hey)\W+)?(?:i|we)(?:['’]ve| have)? (?:already |just )?"
+    r"(?:said|told you|asked you)\b"
+)
+_COUNT = re.compile(r"(?<![\d.:/-])(\d+(?:[.,]\d+)?) ?([a-zà-ÿ]+|%|€)")
 LIKELY = -0.26  # how far below the threshold of an entry a sentence may be ...
 CHANGING = -0.58  # ... that gives something another value, or says what one is
 NEAR = 40  # of the nearest to a sentence, in a large memory
@@ -119,6 +125,7 @@ def _states(sentence: Sentence) -> bool:
     if (
         _OF_ONESELF.search(text)
         or sentence.asked
+        or _REPROACH.match(text)
         or text.endswith(":")
         or (len(text.split()) <= LEAST and not pattern(forms.VALUE).search(text))
         or len(terms(text) - usual()) < SAYS
@@ -197,6 +204,12 @@ def made_up(passage: Passage, before: Sequence[Utterance]) -> bool:
     return tale or any(pattern(cues.HYPOTHETICAL).search(one.text) for one in supposed)
 
 
+def out_of_character(text: str) -> str:
+    """What the user says about a story, not in it: "present tense for the flashbacks"."""
+    mine = pattern(f"{personal.FIRST}|{personal.OURS}")
+    return " ".join(one for one in ENDS.split(text) if not mine.search(one))
+
+
 def typed(text: str, agent: bool) -> str:
     """A turn without lines that a machine wrote; of the user's, without quotes and pastes, and
     without what is to be done, which is told as far as it is open."""
@@ -237,6 +250,9 @@ def reply_to(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) 
 def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:
     """Whether the user's reply takes back a sentence of an agent's turn: "I took 433 MHz." / "wrong
     band, its 403". Of what an agent offers, see `refused` and `reply_to`."""
+    said = [it.text for it in sentences(_reply(passage, after)) if not it.asked]
+    if any(_counts_otherwise(part, one) for one in said):
+        return True
     if _has(cues.CHOICES, passage) or _has(cues.OFFERS, passage):
         return False
     old = read(part).values
@@ -244,13 +260,30 @@ def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[U
     reply = _reply(passage, after).lower()
     if alone and (lower(cues.CONTRADICTS).match(reply) or _NOPE.match(reply)):
         return True
-    for one in (it.text for it in sentences(_reply(passage, after)) if not it.asked):
-        wrong = lower(cues.REFUSES).match(one.lower()) or one.lower().startswith(_WRONG)
+    wrong = False
+    for one in said:  # "no, that's the sandbox. ours has 400 a minute"
+        low = one.lower()
+        wrong = wrong or bool(lower(cues.REFUSES).match(low) or low.startswith(_WRONG))
         if wrong and different(read(one).values, old) - {"degree"}:
             return True
         if judge.likely([part], one)[0] >= PUT_RIGHT:
             return True
     return False
+
+
+def _counts_otherwise(part: str, said: str) -> bool:
+    """Whether the user counts the same otherwise: "a 14 day deadline" / "they get 21 days"."""
+    old, new = _counted(part), _counted(said)
+    apart = any(old[unit].isdisjoint(new[unit]) for unit in old.keys() & new.keys())
+    return apart and bool(terms(part) & terms(said) - usual())
+
+
+def _counted(text: str) -> dict[str, set[str]]:
+    """Units and what stands before them."""
+    found: dict[str, set[str]] = {}
+    for number, unit in _COUNT.findall(text.lower()):
+        found.setdefault(unit.rstrip("s"), set()).add(number)
+    return found
 
 
 def correction_of(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> str:

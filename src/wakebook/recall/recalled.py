@@ -32,6 +32,7 @@ from wakebook.recall.lately import (
     correction_of,
     made_up,
     on_the_way,
+    out_of_character,
     put_right,
     refused,
     reply_to,
@@ -86,13 +87,14 @@ class Around(NamedTuple):
     rated: Mapping[str, float] = MappingProxyType({})  # what people said of findings
     after: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # what the user said next
     before: Callable[[Passage], Sequence[Utterance]] = lambda passage: ()  # and before, in order
+    past: bool = False  # whether it is asked how something was
 
     def over(self, passage: Passage) -> bool:
         """Whether it is a short text that held until a day, which has passed."""
-        said, now = (datetime.fromtimestamp(passage.row.at, self.zone or UTC), clock.now())
-        return len(passage.content) < SAYS_MORE and days.over(
-            passage.content, said.date(), now.date()
-        )
+        if self.past or len(passage.content) >= SAYS_MORE:
+            return False
+        said = datetime.fromtimestamp(passage.row.at, self.zone or UTC)
+        return days.over(passage.content, said.date(), clock.now().date())
 
     def has(self, line: str) -> bool:
         """Whether a line was told, alone or within another one."""
@@ -130,6 +132,7 @@ def pack(
     told, shut_out = found.found, list[Missed]()
     if found.question is not None:
         gate = Gate(found.question)
+        around = around._replace(past=gate.recalls)
         let_in = {one.id for one in gate.let_in(told)}
         told = [one for one in told if one.id in let_in or around.rated.get(one.ref, 0.0) >= IN]
         inside = {one.id for one in told}
@@ -336,9 +339,9 @@ class _Choice:
 
     def _turn(self, passage: Passage, text: str) -> str:
         """What a turn tells that holds."""
-        if made_up(passage, self._around.before(passage)):
-            return ""
         speaker = passage.row.speaker
+        if made_up(passage, self._around.before(passage)):
+            text = "" if speaker == "agent" else out_of_character(text)
         return self._holding(passage, typed(text.removeprefix(f"{speaker}: "), speaker == "agent"))
 
     def _asked_for(self, passage: Passage) -> str:
@@ -379,9 +382,10 @@ class _Choice:
         kept = [
             part
             for part, then in zip(parts, [*parts[1:], ""], strict=False)
-            if not self._told(part) and not _asks(part) and not takes_back(then, part)
+            if not self._told(part) and not takes_back(then, part)
+            if not _asks(part) or pattern(cues.PRESUPPOSES).match(part)
         ]
-        kept = [part for part in kept if not pattern(cues.ONCE).search(part)]
+        kept = [one for one in kept if not pattern(f"{cues.ONCE}|{cues.SARCASM}").search(one)]
         if passage.row.speaker == "agent":
             wanted = () if refused(passage, self._around.after) else kept
             kept = [part.removeprefix("> ") for part in wanted if not on_the_way(part)]

@@ -166,7 +166,9 @@ _ID = re.compile(
 _MARKS = re.compile(r"[*_`\[\]]+")
 _WORD = re.compile(r"\w")
 _GIVEN = re.compile(
-    r"(?i)\bforget (?:it|this|that)\b|\bpass(?:word|phrase)\b.{0,20}(?:\bis\b|[:=])"
+    r"(?i)\bforget (?:it|this|that)\b"
+    r"|\bpass(?:word|phrase)\b.{0,20}"
+    r"(?:\bis\b(?! (?:in|at|with|under|on|kept|stored|the same|wrong)\b)|[:=])"
 )
 SAME = 0.8  # of a line's words, in a text that was told: it says nothing new
 FEW = 3  # words: with fewer, only the same ones say the same

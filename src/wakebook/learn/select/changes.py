@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.about import everywhere
-from wakebook.learn.phrases import cues, lower
+from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import (
     MOST,
@@ -59,6 +59,7 @@ SURELY = 0.8  # likely enough for what says something else besides to be replace
 UNSAID = 0.9  # ... if no word speaks of a change
 HEARD = 0.4  # likely enough to doubt what was not kept
 WISH = 3  # terms of a wish
+ROW, IN_A_ROW = 4, 3  # spaces of a short clause; so many are several things
 REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite, or a count moves on
 SLIPS = 4  # statements back that a slip may stand in
@@ -68,6 +69,10 @@ HAD = 0.05  # the same for the likeliest, if "what we had" is wanted back
 _BEFORE = re.compile(  # what comes behind it names it: "back to what we had, one file per month"
     r"(?:what|how|where) (?:we|it|i|things) (?:had|was|were|did)(?: before)?"
     r"|the (?:old|former|previous) \w+|was wir hatten|lo de antes|(?:ce qu'on avait|comme avant)"
+)
+_NUMBER = re.compile(r"\b\d{5,}\b")  # of an order, a customer, a part
+_SORRY = re.compile(
+    r"(?i)\W*(?:(?:oh|ah|no)\W+)?(?:sorry|sry|oops|my bad|perdón|pardon|entschuldigung)\b"
 )
 _MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 _COUNTING = words.terms("far finish reach hit pass total count current different read spot manage")
@@ -121,7 +126,9 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     known = weights().changes
     enough = CONFIRMED if place.confirmed else Enough(weights().changes_threshold)
     least = enough.replaces
-    if clear := _slipped(text, ledger, place) or _returned(text, ledger, place):
+    clear = _slipped(text, ledger, place) or _excused(text, ledger, place)
+    clear = clear or _returned(text, ledger, place) or _addressed(text, ledger, place)
+    if clear := clear or _aged(text, ledger):
         return clear
     near = compared(text, ledger, place)
     if place.confirmed:  # then another value will do, and nothing else
@@ -195,6 +202,9 @@ def _says_again(text: str, older: str) -> bool:
     repeats = lower(cues.REPEATS).search(new.low)  # "reminder, i'm deaf in my left ear"
     if repeats and (repeats.start() == 0 or not (new.change or "again" in repeats[0])):
         return True  # and not "we're open on Mondays again"
+    numbers = {*_NUMBER.findall(text)}
+    if numbers and numbers <= {*_NUMBER.findall(older)}:
+        return True  # "check that 4500218 is on it this time"
     parts = (words.terms(it) for it in bare_clauses(older) if it.count(" ") >= REPEATED)
     again = not new.change and any(it and it <= new.terms for it in parts)
     own = new.terms - usual() - _LIGHT
@@ -214,9 +224,12 @@ def _lists(text: str) -> bool:
 
 
 def _several(text: str) -> bool:
-    """Whether a sentence says several things, of which a change may leave some: values, or wishes
-    for all that the user does."""
+    """Whether a sentence says several things, of which a change may leave some: values, wishes for
+    all that the user does, or three in a row ("no animations, nothing blinking, dark theme")."""
     clauses = [it for part in split(text) for it in CLAUSES.split(part)]
+    row = [it for it in clauses if words.terms(it) and it.count(" ") < ROW]
+    if len(row) >= IN_A_ROW and len(row) == len(clauses):
+        return True
     wishes = everywhere(text) and sum(len(words.terms(it)) >= WISH for it in clauses) > 1
     return wishes or sum(any(read(it).values[kind] for kind in KINDS[:3]) for it in clauses) > 1
 
@@ -224,6 +237,10 @@ def _several(text: str) -> bool:
 def unsettled(older: str, text: str) -> str:
     """The clause of an older sentence that a new one may have changed."""
     parts = [it for part in split(older) for it in clauses_of(part) if len(words.terms(it)) > 1]
+    birthday = lower(cues.BIRTHDAY).search(text.lower())
+    named = [it for it in parts if birthday and birthday["who"] in it.lower()]
+    if named:  # "kids are Bo (7) and Fenna (4)"
+        return named[-1]
     return max(parts, key=partial(likely, text)) if len(parts) > 1 else older
 
 
@@ -260,6 +277,18 @@ def _slipped(text: str, ledger: Ledger, place: Place) -> Change | None:
     return Change(known, elliptic=True, meant=meant)
 
 
+def _excused(text: str, ledger: Ledger, place: Place) -> Change | None:
+    """The user's last number here, which an excuse puts right: "sorry, 9:45"."""
+    numbers = read(text).values["number"] if _SORRY.match(text) and bare(text) else frozenset()
+    for known in ledger.latest(SLIPS, place.here) if len(numbers) == 1 else ():
+        theirs = read(known.content).values["number"]
+        if known.id in place.here - place.beside and len(theirs) == 1 and theirs != numbers:
+            (old,), (new,) = theirs, numbers
+            meant = known.content.replace(old, new) if known.content.count(old) == 1 else ""
+            return Change(known, elliptic=True, meant=meant)
+    return None
+
+
 def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
     """What came between, if a sentence goes back to what was there before: "back to rabbit"."""
     back = lower(cues.GOES_BACK).search(text.lower()) if place.project else None
@@ -285,6 +314,30 @@ def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
         )
         if came and not named[at]:
             return Change(one, False)
+    return None
+
+
+def _addressed(text: str, ledger: Ledger, place: Place) -> Change | None:
+    """How somebody was addressed, in a language that has two ways of it: "ab jetzt du"."""
+    familiar, formal = (pattern(cue) for cue in (cues.FAMILIAR, cues.FORMAL))
+    ours = [it.search(text) is not None for it in (familiar, formal)]
+    for one in ledger.latest(2 * RECENT, place.here, every=True) if sum(ours) == 1 else ():
+        theirs = [it.search(one.content) is not None for it in (formal, familiar)]
+        if theirs == ours and one.id not in place.beside and one.project == place.project:
+            return Change(one, False, wholly=not _several(one.content))
+    return None
+
+
+def _aged(text: str, ledger: Ledger) -> Change | None:
+    """What says how old somebody was who has had a birthday: "Fenna turned 5"."""
+    birthday = lower(cues.BIRTHDAY).search(text.lower())
+    if birthday is None:
+        return None
+    age = re.compile(rf"(?i)\b{re.escape(birthday['who'])}\b\W[^.;]{{0,12}}?\b(\d{{1,2}})\b")
+    for one in ledger.nearest(words.terms(birthday["who"]), NEAREST):
+        was = age.search(one.content)
+        if was and was[1] != birthday["age"]:
+            return Change(one, False, wholly=False, surely=False)
     return None
 
 

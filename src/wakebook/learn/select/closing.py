@@ -16,7 +16,7 @@ from wakebook.learn.extract import Scene
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.said import clauses_of, read, usual
-from wakebook.learn.select.speech import Sentence, fits, requests, sentences
+from wakebook.learn.select.speech import Sentence, fits, requests, sentences, with_before
 from wakebook.models.builtin import judge
 
 ASKED = 4  # open tasks and questions that the judge is asked of
@@ -36,6 +36,9 @@ _NUMBERED = re.compile(  # "1 and 3 are done"
     r"|items?|tasks?|punkte?|aufgaben?|puntos?)\.? )?"
     r"(?P<numbers>#?\d(?:(?:,| and| und| y| et| &| \+)+ ?#?\d)*)"
     r" (?:is|are|ist|sind|está|están|est|sont|have been|has been) "
+)
+_POINTS = re.compile(
+    r"(?i)\b(?:this|that) way\b|\blike (?:this|that)\b|\b(?:do|build|try) (?:it|that)\b"
 )
 _DIGIT = re.compile(r"\d")
 
@@ -62,7 +65,11 @@ def agreed(first: Sentence, agent: Message | None) -> Agreed | None:
         return None
     plain = [one for one in proposed if not one.asked and fits(one.text)]
     sure = len(plain) == 1 and (commits or asked)
-    return Agreed(plain[0].text, agent.turn) if sure else None
+    if not sure:
+        return None
+    points = _POINTS.search(plain[0].text) is not None  # "I'd build it that way."
+    text = with_before(plain[0]) if points else plain[0].text
+    return Agreed(text, agent.turn) if text and fits(text) else None
 
 
 def reported(text: str, ledger: Ledger, scene: Scene, here: AbstractSet[str]) -> list[Known]:

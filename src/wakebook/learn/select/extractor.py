@@ -176,6 +176,9 @@ class _Reader:
                 self._pending = _Pending(Kind("question", wanted=True), sentence.text)
                 continue
             if over and not made_up:
+                refers = lower(cues.REFERS).match(low) is not None
+                if refers and self._goes_on(sentence, max(worth, 0.0), corrects=False):
+                    continue
                 self._settle(message)
                 rule = Kind("fact", "preference", wanted=True)
                 self._pending = _Pending(rule, sentence.text, f"{AMONG}{over}")
@@ -194,7 +197,7 @@ class _Reader:
         kept = (kind.kind == "preference" and kind.wanted) or for_later(text, self._scene.project)
         worth = max(worth, 0.0) if kept else worth
         corrects = lower(cues.CORRECTS).search(low) is not None
-        refers = lower(cues.REFERS).match(low) is not None
+        refers = bool(lower(cues.REFERS).match(low) and not lower(cues.OF_HERE).match(low))
         if refers and self._goes_on(sentence, worth, corrects):
             return
         self._settle(message)
@@ -338,6 +341,8 @@ class _Reader:
     def _elsewhere(self, kind: Kind, text: str, change: Change) -> bool:
         """Whether it is about another project than what it would replace."""
         old = change.target.content
+        if lower(cues.BIRTHDAY).search(text.lower()):
+            return False
         if introduced(text) or introduced(old) or (everywhere(text) and everywhere(old)):
             return False  # somebody else has taken the place, or it holds in every project
         ours, theirs = subject(kind.type, text, self._scene), change.target.subject

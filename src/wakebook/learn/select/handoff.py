@@ -239,13 +239,14 @@ def _taken_back(messages: Sequence[Message]) -> list[Message]:
 
 
 def _refused(messages: Sequence[Message]) -> str:
-    """What the agent asked for at last, if the user answers no: "Should I move it to S3, too?"."""
+    """What the agent offered at last, if the user answers no: "Should I move it to S3, too?"."""
     last = max((n for n, one in enumerate(messages) if one.role == "user"), default=0)
     if not last or not lower(cues.REFUSES).match(messages[last].text.lower()):
         return ""
     before = messages[last - 1]
     said = _sentences(plain(before.report or before.text)) if before.role == "agent" else []
-    return next((one for one in said if one.endswith("?")), "")
+    offers = lower(cues.OFFERS)
+    return next((one for one in said if one.endswith("?") or offers.search(one.lower())), "")
 
 
 def _without(report: str, asked: str) -> str:

@@ -25,7 +25,9 @@ ENTRY, WORDS = 300, 40  # characters and words of an entry
 RETOLD = 14  # words of somebody's news that the user tells in a row
 PLAIN = 25  # words of a statement that is remembered though it is not kept
 HEADS = 3  # words of a line above tasks: "left for tomorrow:"
+EXCUSE = 3  # spaces of a fragment that a bare value belongs to
 ANNOUNCED = 60  # characters of a sentence after "a few rules" that only says where they hold
+HEADING = 90  # characters of one that says that alone: "for all that you write: ..."
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _HIDDEN = re.compile(r"<!--.{0,5000}?-->|<([\w-]{2,40})\b[^>]{0,200}>.{0,5000}?</\1>", re.DOTALL)
@@ -54,6 +56,7 @@ _SHORT = re.compile(
     re.I,
 )
 _INITIAL = re.compile(r"(?:^|[\s(.])[A-Z]\.$")  # "J. Falk", "J.K. Falk"
+_GERMAN_DAY = re.compile(r"\b(?:am|vom|zum|bis|ab|de[nmrs]|seit) \d{1,2}\.$")
 _ORDINAL = re.compile(r"(?:^|[\s(])\d{1,2}\.$")
 _BEGINS = re.compile(
     r"\s*(?:I|I'\w+|My|We|Our|The|It|It's|This|That|Can|Could|Do|Does|What|How|Is|Are|Would|And"
@@ -100,7 +103,10 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 def hosted(text: str) -> bool:
     """Whether a host wrote a message in the user's place."""
-    return lower(cues.HOST).match(_REMINDER.sub("", text)[:200].lower()) is not None
+    rest = _REMINDER.sub("", text)
+    if text.strip() and not rest.strip():
+        return True
+    return lower(cues.HOST).match(rest[:200].lower()) is not None
 
 
 def fiction(text: str) -> bool:
@@ -240,8 +246,13 @@ def split(line: str) -> list[str]:
             continue
         found.append(line[start : mark.end()])
         start = mark.end()
-    parts = (" ".join(part.split()) for part in (*found, line[start:]))
-    return [part for part in parts if any(map(str.isalpha, part))]
+    parts: list[str] = []
+    for part in (" ".join(part.split()) for part in (*found, line[start:])):
+        if any(map(str.isalpha, part)):
+            parts.append(part)
+        elif parts and any(map(str.isdigit, part)) and parts[-1].count(" ") < EXCUSE:
+            parts[-1] += f" {part}"  # "sorry sorry. 9:45."
+    return parts
 
 
 def _goes_on(end: str, rest: str) -> bool:
@@ -251,6 +262,8 @@ def _goes_on(end: str, rest: str) -> bool:
     if _INITIAL.search(end):
         return not _BEGINS.match(rest)
     word = rest.split(maxsplit=1)[0] if rest.strip() else ""
+    if _GERMAN_DAY.search(end) and word[:1].islower():  # "am 20. um 9"
+        return True
     return bool(_ORDINAL.search(end) and lower(cues.DAY).match(word.lower()))
 
 
@@ -321,16 +334,18 @@ def asks(sentence: Sentence) -> bool:
 
 def announced(said: Sequence[Sentence]) -> Iterable[str]:
     """Beside each sentence, the one that says that rules follow, if it is one of them: "a few rules
-    for this repo. british spelling. no em dashes, ever. now: the foreword". The first may stand in
-    the same sentence ("ground rules: no nuts"); then a fact about the user is none."""
-    over, inline = "", False
+    for this repo. british spelling. no em dashes, ever. now: the foreword", or where they hold:
+    "for everything you build: ...". The first may stand in the same sentence ("ground rules: no
+    nuts"); then a fact about the user is none."""
+    over, inline, scope = "", False, None
     for one in said:
         low = one.text.lower()
-        if asks(one):
-            over = ""
         begins = lower(cues.ANNOUNCES).match(low)
         head, _, rest = low.partition(":")
-        if begins and len(head) - begins.end() < ANNOUNCED:
+        if asks(one) or (scope and rest):
+            over = ""
+        scope = rest and len(head) <= HEADING and lower(cues.SCOPE).search(head)
+        if scope or (begins and len(head) - begins.end() < ANNOUNCED):
             over, inline = one.text[: len(head)] if rest else one.text, bool(rest)
             yield over if rest and fits(one.text) else ""
             continue

@@ -205,10 +205,14 @@ def _kind(said: str, heading: str) -> Kind:
         return Kind("fact", "relationship", wanted=True)
     head, _, after = core.partition(": ")  # "for everything you write: never use ..."
     after = after if len(head) <= ANNOUNCED and lower(cues.EVER).search(head) else ""
+    wide = lower(cues.SCOPE).search(core)  # "turns out ..., so light ones everywhere" is a rule
     for kind, cue in zip(_EXPLICIT, (cues.LESSON, cues.STANDING, cues.PROCEDURE), strict=True):
-        if any(map(lower(cue).match, (core, text, after))):  # "no" may lead in, or begin a rule
+        begins = any(map(lower(cue).match, (core, text, after)))  # "no" may lead in, or begin it
+        if begins and not (wide and kind == "lesson"):
             return Kind("fact", kind, wanted=True)
-    noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
+    noted = any(map(lower(cues.NOTED).match, (text, core)))
+    noted = noted or any(lower(it).match(core) for it in (cues.WHO, cues.OF_HERE))
+    noted = noted or any(lower(it).search(core) for it in (cues.FORMAL, cues.FAMILIAR))
     liked = lower(cues.PREFERENCE).search(core)
     return Kind("fact", "preference" if liked else None, wanted=noted)
 
@@ -241,6 +245,8 @@ def changeable(text: str, kind: Kind) -> bool:
 def says_enough(text: str, kind: Kind) -> bool:
     if kind.type == "decision" and read(text).values["name"]:
         return True  # "Then it's Postgres."
+    if lower(cues.OF_HERE).match(text.lower()):
+        return True  # "bun in here"
     rule = kind.wanted and kind.kind == "preference"  # "no superlatives, ever"
     return (kind.wanted or len(text.split()) > 2) and len(terms(text)) > (not rule)
 
