@@ -880,3 +880,38 @@ def test_what_changes_in_other_languages(said: tuple[str, ...]) -> None:
         )
         current = after(current, [logged(one).with_(project="p") for one in found])
     assert [one.content for one in current] == [said[-1]]
+
+
+def test_what_goes_back_to_where_it_was() -> None:
+    first = known("a", "fact", "login service: sessions expire after 45 minutes idle")
+    then = known("b", "fact", "idle timeout goes down to 20 minutes")
+    scene = Scene(current=[one.with_(project="p") for one in (first, then)], project="p")
+    [kept] = extract("put the idle timeout back where it was at first.", scene=scene)
+    assert kept.replaces == (then.id,)
+
+
+def test_the_other_one_unsettles_the_last_decision() -> None:
+    decided = "i'm going with tellu, their support answers within the hour."
+    old = known("a", "decision", decided).with_(project="p")
+    scene = Scene(current=[old], project="p")
+    [kept] = extract("slept on it a month, its the other vendor after all.", scene=scene)
+    assert kept.detail == "Perhaps no longer: i'm going with tellu"
+    assert not any(one.detail for one in extract("the other one is red.", scene=scene))
+
+
+def test_who_gave_up_is_named_as_what_no_longer_holds() -> None:
+    old = known("a", "fact", "der elektriker ist die firma brinkmann, zahlung bar vor ort.")
+    scene = Scene(current=[old.with_(project="p")], project="p")
+    [kept] = extract("seit brinkmann hingeworfen hat, macht das Yildiz elektro.", scene=scene)
+    assert kept.replaces or kept.detail.startswith("Perhaps no longer")
+
+
+def test_mockery_takes_no_sentence_with_it() -> None:
+    said = "oh lovely, a ping at 7am, they will adore me. make it sundays and add a trumpet now"
+    old = known("a", "fact", "we meet 9:30").with_(project="p")
+    assert not extract(said, scene=Scene(current=[old], project="p"))
+
+
+def test_a_word_that_is_put_right_stays_with_what_it_puts_right() -> None:
+    said = "ruth doesnt hear well so ring her after lunch.. argh i mean text her, never ring"
+    assert contents(f"my mother-in-law is Ruth. {said}")[-1].endswith("mean text her, never ring")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.learn.selecting import SELECTOR, extract, known, logged, talk
+from tests.learn.selecting import SELECTOR, contents, extract, known, logged, talk
 from wakebook.learn.extract import Scene, after
 from wakebook.log.entry import DOUBTS, WAS
 
@@ -198,3 +198,46 @@ def test_the_user_too_says_what_alone_is_left_of_a_list() -> None:
     left = "thats one less, leaves the big prints and the captions"
     found = SELECTOR.extract(talk(left, name="b"), Scene(current=current, project="p"))
     assert [one.content for one in found if one.status == "done"] == [first[2].content]
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("book st. clara", "st clara: sacristan's away, i ring him again mid november"),
+        ("order 35 black folders", "folders can wait til january, we borrow theirs"),
+        ("translate the onboarding", "onboarding: german is in, the italian is missing"),
+        ("delete the account flow", "so what remains is the italian and the account flow"),
+    ],
+)
+def test_what_waits_or_is_missing_is_not_done(task: str, said: str) -> None:
+    open_ = known("a", "task", task, "open").with_(project="p")
+    found = SELECTOR.extract(talk(said), Scene(current=[open_], project="p"))
+    assert not [one for one in found if one.status == "done"]
+
+
+def test_what_is_left_has_to_be_named_to_close_the_others() -> None:
+    names = ("translate the onboarding", "raise minSdk to 26", "delete the account")
+    current = [
+        known(f"t{n}", "task", text, "open").with_(project="p", subject="p")
+        for n, text in enumerate(names)
+    ]
+    scene = Scene(current=current, project="p", subject="p")
+    found = SELECTOR.extract(talk("what remains is the italian and the account"), scene)
+    assert not [one for one in found if one.status == "done"]
+    found = SELECTOR.extract(talk("update: minsdk is merged."), scene)
+    assert [one.content for one in found if one.status == "done"] == [names[1]]
+
+
+def test_an_agreement_may_amend_the_proposal() -> None:
+    proposal = ">I would not add a service. My proposal: a `jobs` table that one worker polls."
+    said = "actually 3 attempts is plenty, otherwise yes, do it like that."
+    [kept] = [one for one in extract("jobs?", proposal, said) if one.type == "decision"]
+    assert kept.content == "My proposal: a `jobs` table that one worker polls."
+    assert kept.detail == f"Agreed: {said}"
+
+
+def test_what_is_not_to_be_kept_is_not() -> None:
+    said = "Joris is strong in go, wants 7,900 a month. second round with Tobi on the 19th at 10."
+    private = "hm the salary, thats confidential. dont keep that number anywhere"
+    assert contents(said, ">Written.", private) == ["second round with Tobi on the 19th at 10."]
+    assert "7,900" in " ".join(contents(said, ">Written.", "ok thanks"))

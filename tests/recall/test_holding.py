@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from wakebook.recall.holding import holding, reported
+from datetime import UTC, datetime, timedelta
+
+from wakebook.log.entry import Entry
+from wakebook.recall.holding import holding, parked, reported
 from wakebook.recall.stale import Stale, Utterance
 from wakebook.recall.turn import Handoff
 
 HEAD = "## Last Session Handoff\nSession: s (2026-11-06T09:00:00Z)"
+NOW = datetime(2026, 11, 15, 9, tzinfo=UTC)
 TALK = "raw/conversations/one.md"
 
 
@@ -81,3 +85,24 @@ def test_a_list_comes_with_what_was_said_of_its_things() -> None:
         " the left half), what does the power cost"
     )
     assert reported(list_, []) == list_
+
+
+def test_what_was_put_aside_is_told_until_somebody_goes_on_with_it() -> None:
+    last = "User last: ok park that, print is more urgent"
+    words = f"Asked: german dictionary please\nReport: Three tests are red.\n{last}"
+    aside = handed("a", "Three tests are red.", f"{words}\nBranch: spellcheck", days=9)
+    other = handed("b", "Page numbers are in the footer.", "User last: lovely", days=8)
+    assert parked([aside, other], NOW) == [aside]
+    assert parked([aside], NOW) == []  # the last one is told as it is
+    done = aside.with_(detail=aside.detail.replace("ok park that", "lovely"))
+    assert parked([done, other], NOW) == []
+    for text in ("Branch: spellcheck", "the German dictionary splits words now"):
+        assert parked([aside, handed("c", "More.", text, days=7)], NOW) == []
+    assert parked([aside, other], NOW + timedelta(days=90)) == []
+
+
+def handed(name: str, content: str, detail: str, days: int) -> Entry:
+    at = NOW - timedelta(days=days)
+    return Entry(id=name, timestamp=at, type="handoff", content=content, session=name).with_(
+        detail=detail
+    )

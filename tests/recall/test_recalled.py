@@ -531,3 +531,25 @@ def test_it_always_fits_and_nothing_is_there_twice(
     assert not {item.ref for item in packed.items} & {item.ref for item in packed.missed}
     again = recalled.pack(Passages(found, references=references), room, Around(Once()), BOOST)
     assert again == packed
+
+
+def test_what_was_then_said_in_confidence_is_no_finding(home: Memory) -> None:
+    private = "that's confidential, don't keep that number anywhere"
+    talk(home, "s1", "the zebra keeper wants 7,900 a month", "Noted.", private)
+    packed = pack(home, "what does the zebra keeper want?", after=partial(said_after, home.opened))
+    assert "7,900" not in packed.text
+
+
+def test_a_mocking_answer_to_a_proposal_is_no_finding(home: Memory) -> None:
+    mocks = "oh lovely, zebras at 7am, they will adore me. add a trumpet"
+    talk(home, "s1", "when?", "I could feed the zebras at 7am.", mocks)
+    assert "trumpet" not in pack(home, "feed zebras", after=partial(said_after, home.opened)).text
+
+
+def test_a_report_of_something_else_keeps_no_finding_back(home: Memory) -> None:
+    talk(home, "s1", "zebra 429s?", "The 429s come from the zebra burst at the start.", days=9)
+    last = "The zebra test fails since the new rounding."
+    talk(home, "s2", "zebra test", last, days=2)
+    told = f"Report: {last}"
+    packed = pack(home, "what were those zebra 429s?", known=told, told=told, words=bare(told))
+    assert "burst" in packed.text

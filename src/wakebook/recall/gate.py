@@ -36,6 +36,7 @@ LIKELY = 0.4  # of that evidence: what else may be told, once something has all 
 BESIDE = 0.5  # of the best one's score, without any
 FLOOR = 0.45  # of the evidence, if the words that are shared say next to nothing
 _DIGIT = re.compile(r"\d")
+_CODE = re.compile(r"\d{3,4}s")  # "those 429s"
 _NUMBER = re.compile(r"[\d.,:/%-]+\w?")
 _SMALL_TALK = frozenset(
     """a again ahead all alright and brb brill bye carry cheers continue cool day do done evening
@@ -66,7 +67,7 @@ class Gate:
             Word(place, word.word, weight(word.word))
             for place, word in enumerate(question.words)
             if not word.common and word.word.removesuffix("'s") not in forms.CHAT
-            if not _NUMBER.fullmatch(word.word)
+            if not _NUMBER.fullmatch(word.word) or _CODE.fullmatch(word.word)
         ]
         self._total = sum(word.weight for word in self.words)
         self._knows = bool(question.speaker or question.subjects)  # it names someone or something

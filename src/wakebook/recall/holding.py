@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,15 @@ from wakebook.recall.perhaps import items, lists
 from wakebook.recall.stale import Note, Stale, Utterance, repeats, sentences
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from wakebook.log.entry import Entry
     from wakebook.recall.turn import Handoff
 
 HEADING = 2  # lines of a handoff before its words
 ASKED, LAST, LEFT, REPORT = "Asked: ", "User last: ", "Left: ", "Report: "
 LEAST = 4  # words of a report
+PARKED = 60  # days after which nobody goes on with what was put aside
 AGAIN = 3  # words of what is known again
 ALIKE = 40  # characters by which the user's own words are known again
 _LABEL = re.compile(r"((?:[A-Z][a-z]+(?: last)?: )?)(.*)")
@@ -73,6 +78,23 @@ def holding(
     if report and not lower(cues.SHORT_ANSWER).match(report, len(REPORT)):  # says what came of it
         lines = [line for line in lines if not line.startswith(ASKED)]
     return "\n".join(lines)
+
+
+def parked(entries: Iterable[Entry], now: datetime) -> list[Entry]:
+    """The last handoff of work that was put aside ("park that, print is more urgent") and that no
+    later session has gone on with; none if there is none."""
+    closed = [one for one in entries if one.type == "handoff"]
+    closed.sort(key=lambda one: one.timestamp, reverse=True)
+    for place, one in enumerate(closed):
+        lines = dict(line.partition(": ")[::2] for line in one.detail.split("\n"))
+        if not place or not _idle(cues.PARKS, lines.get("User last", "")):
+            continue
+        about = words.terms(lines.get("Asked", one.content)) - usual()
+        branch = f"Branch: {lines.get('Branch')}"
+        later = [f"{it.content}\n{it.detail}" for it in closed[:place]]
+        on = any(branch in it or len(about & words.terms(it)) * 2 > len(about) for it in later)
+        return [] if on or one.timestamp < now - timedelta(days=PARKED) else [one]
+    return []
 
 
 def _of_list(sentence: str, since: Sequence[Utterance]) -> str:

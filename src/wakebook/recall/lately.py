@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from wakebook.base.cache import FOLDER
@@ -51,6 +52,9 @@ MOST = 40  # messages that are looked at
 _REPROACH = re.compile(  # "i said make check, you ran pytest again"
     r"(?i)(?:(?:and|but|no|hey)\W+)?(?:i|we)(?:['’]ve| have)? (?:already |just )?"
     r"(?:said|told you|asked you)\b"
+)
+_EARNEST = re.compile(
+    r"(?i)\W*(?:no+|nope|nah|nein|non|seriously|kidding|joking|jk|ok(?:ay)?|im ernst|en serio)\b"
 )
 _COUNT = re.compile(r"(?<![\d.:/-])(\d+(?:[.,]\d+)?) ?([a-zà-ÿ]+|%|€)")
 LIKELY = -0.26  # how far below the threshold of an entry a sentence may be ...
@@ -94,8 +98,18 @@ def lately(
     if it cannot be understood alone."""
     stories = {one.talk for one in said if fiction(one.text)}
     newest = sorted(said, key=lambda one: (one.at, one.turn), reverse=True)
+    private = {
+        (old.talk, old.turn)
+        for new, old in pairwise(newest)
+        if new.talk == old.talk and lower(cues.PRIVATELY).search(new.text.lower())
+    }
     for one in newest[:MOST]:
-        if one.talk in stories or in_confidence(one.text) or _HIDDEN.search(one.text):
+        if (
+            (one.talk, one.turn) in private
+            or one.talk in stories
+            or in_confidence(one.text)
+            or _HIDDEN.search(one.text)
+        ):
             continue
         own, all_points = sentences(one.text), worth(one.text)
         if len(own) != len(all_points):  # kept by another version
@@ -245,6 +259,23 @@ def reply_to(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) 
     offers = _has(cues.CHOICES, passage) or _has(cues.OFFERS, passage)
     reply = _reply(passage, after) if offers else ""
     return " ".join(reply.split()) if len(reply) <= REPLY else ""
+
+
+def in_earnest(parts: Iterable[str]) -> list[str]:
+    """Sentences without mockery, which goes on until somebody says no: "oh sure, in Rust, exactly
+    what I need on a Friday. no, just detect the encoding"."""
+    found: list[str] = []
+    mocks = False
+    for part in parts:
+        mocks = bool(pattern(cues.SARCASM).search(part)) or (mocks and not _EARNEST.match(part))
+        found += [] if mocks else [part]
+    return found
+
+
+def unsaid(after: Iterable[Utterance]) -> bool:
+    """Whether the user then said not to keep it: "that's confidential, don't keep the number"."""
+    said = next(iter(after), None)
+    return said is not None and lower(cues.PRIVATELY).search(said.text.lower()) is not None
 
 
 def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:

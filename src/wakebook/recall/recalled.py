@@ -30,6 +30,7 @@ from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
 from wakebook.recall.lately import (
     correction_of,
+    in_earnest,
     made_up,
     on_the_way,
     out_of_character,
@@ -37,6 +38,7 @@ from wakebook.recall.lately import (
     refused,
     reply_to,
     typed,
+    unsaid,
 )
 from wakebook.recall.lines import TITLE, Told, dated, group_of, item_of, line_of, render
 from wakebook.recall.perhaps import lists
@@ -194,12 +196,6 @@ def _missed(
     return tuple(sorted(items.values(), key=lambda one: -(one.score or 0.0)))
 
 
-def _says_anew(report: Passage, passage: Passage) -> bool:
-    """Whether a report is about as near to the message as what an agent said before it."""
-    older = passage.row.speaker == "agent" and passage.row.at < report.row.at
-    return older and report.score >= BESIDE_TOLD * passage.score
-
-
 def _known(passage: Passage, around: Around) -> str | None:
     """Why it need not be told: it belongs to this session, no longer holds, or was told. None if
     it need be; empty if it is none of what could be found, like what has a slot of its own."""
@@ -281,7 +277,7 @@ class _Choice:
                 ]
                 break
             why = _known(passage, self._around)
-            if why is None and any(_says_anew(one, passage) for one in reports):
+            if why is None and any(self._says_anew(one, passage) for one in reports):
                 why = "reported anew since, and told"
             line = self._line(passage, worth) if why is None else why
             if isinstance(line, Told) and self._taken(line):
@@ -291,6 +287,15 @@ class _Choice:
                 said = line if isinstance(line, str) else NO_ROOM
                 self.missed.append(Missed(passage, worth, said))
         return chosen
+
+    def _says_anew(self, report: Passage, passage: Passage) -> bool:
+        """Whether a report is about as near to the message as what an agent said before it, and
+        no number that was asked for is in that alone: "those 429s"."""
+        older = passage.row.speaker == "agent" and passage.row.at < report.row.at
+        asked, told = self._asked.begins, self._around.told.lower()
+        more = {*asked.findall(passage.content.lower())} - {*asked.findall(told)} if asked else ()
+        named = any(any(map(str.isdigit, one)) for one in more)
+        return older and not named and report.score >= BESIDE_TOLD * passage.score
 
     def _reported(self, passage: Passage) -> bool:
         """Whether it is an agent's report that was told."""
@@ -340,6 +345,8 @@ class _Choice:
     def _turn(self, passage: Passage, text: str) -> str:
         """What a turn tells that holds."""
         speaker = passage.row.speaker
+        if unsaid(self._around.after(passage)):
+            return ""
         if made_up(passage, self._around.before(passage)):
             text = "" if speaker == "agent" else out_of_character(text)
         return self._holding(passage, typed(text.removeprefix(f"{speaker}: "), speaker == "agent"))
@@ -373,7 +380,7 @@ class _Choice:
 
     def _replied(self, passage: Passage) -> str:
         """What the user chose of an agent's proposals, if it was not told."""
-        reply = reply_to(passage, self._around.after)
+        reply = " ".join(in_earnest(ENDS.split(reply_to(passage, self._around.after))))
         return "" if _says_nothing(reply) or self._told(reply) else reply
 
     def _holding(self, passage: Passage, text: str) -> str:
@@ -385,7 +392,7 @@ class _Choice:
             if not self._told(part) and not takes_back(then, part)
             if not _asks(part) or pattern(cues.PRESUPPOSES).match(part)
         ]
-        kept = [one for one in kept if not pattern(f"{cues.ONCE}|{cues.SARCASM}").search(one)]
+        kept = [one for one in in_earnest(kept) if not pattern(cues.ONCE).search(one)]
         if passage.row.speaker == "agent":
             wanted = () if refused(passage, self._around.after) else kept
             kept = [part.removeprefix("> ") for part in wanted if not on_the_way(part)]

@@ -305,6 +305,7 @@ def _begun(
     then: datetime | None = None,
 ) -> str:
     from wakebook.learn.about import Weights
+    from wakebook.recall.holding import parked
     from wakebook.recall.lately import said_elsewhere, said_here, said_of, worths
     from wakebook.recall.start import Known, start
     from wakebook.recall.texts import Texts
@@ -312,6 +313,8 @@ def _begun(
     chains, config, inside = opened.chains(), opened.config, Inside(opened, here)
     sessions = [one for one in _sessions(opened, here) if not then and one.id != but]
     left = handoffs(chains, sessions, inside, lists=False)
+    aside = parked(filter(inside.holds, chains.current()), then or opened.now())
+    left += [_handoff(one, chains, False, "## Parked") for one in aside]
     weights, worth = Weights(opened.home), worths(opened.home)
     known = Known(
         chains,
@@ -411,16 +414,18 @@ def handoffs(
     return found
 
 
-def _handoff(handoff: Entry, chains: Chains, lists: bool) -> Handoff:
-    text, at = _worded(handoff, chains, lists), int(handoff.timestamp.timestamp())
+def _handoff(
+    handoff: Entry, chains: Chains, lists: bool, title: str = "## Last Session Handoff"
+) -> Handoff:
+    text, at = _worded(handoff, chains, lists, title), int(handoff.timestamp.timestamp())
     return Handoff(handoff.session, handoff.id, text, handoff.transcript, at)
 
 
-def _worded(handoff: Entry, chains: Chains, lists: bool) -> str:
+def _worded(handoff: Entry, chains: Chains, lists: bool, title: str) -> str:
     from wakebook.recall.texts import said_once, still_left
 
     at, transcript = clock.iso(handoff.timestamp), handoff.transcript
-    lines = ["## Last Session Handoff", f"Session: {handoff.session} ({at})", handoff.content]
+    lines = [title, f"Session: {handoff.session} ({at})", handoff.content]
     decided, tasks, done = [], [], []
     for entry in chains.entries:
         by = chains.replaced_by.get(entry.id)

@@ -67,7 +67,8 @@ AGO = 0.5  # likely enough for one to have come in the place of another that is 
 NOW = 0.25  # ... if it says that something has changed
 HAD = 0.05  # the same for the likeliest, if "what we had" is wanted back
 _BEFORE = re.compile(  # what comes behind it names it: "back to what we had, one file per month"
-    r"(?:what|how|where) (?:we|it|i|things) (?:had|was|were|did)(?: before)?"
+    r"(?:to )?(?:what|how|where) (?:we|it|i|they|things|that) (?:had|was|were|did)"
+    r"(?: at first| before| originally)?"
     r"|the (?:old|former|previous) \w+|was wir hatten|lo de antes|(?:ce qu'on avait|comme avant)"
 )
 _NUMBER = re.compile(r"\b\d{5,}\b")  # of an order, a customer, a part
@@ -128,6 +129,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     least = enough.replaces
     clear = _slipped(text, ledger, place) or _excused(text, ledger, place)
     clear = clear or _returned(text, ledger, place) or _addressed(text, ledger, place)
+    clear = clear or _other(text, ledger, place)
     if clear := clear or _aged(text, ledger):
         return clear
     near = compared(text, ledger, place)
@@ -241,6 +243,8 @@ def unsettled(older: str, text: str) -> str:
     named = [it for it in parts if birthday and birthday["who"] in it.lower()]
     if named:  # "kids are Bo (7) and Fenna (4)"
         return named[-1]
+    if lower(cues.OTHER_ONE).search(text.lower()):
+        return parts[0] if parts else older
     return max(parts, key=partial(likely, text)) if len(parts) > 1 else older
 
 
@@ -294,12 +298,15 @@ def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
     back = lower(cues.GOES_BACK).search(text.lower()) if place.project else None
     said = " ".join(filter(None, back.groups())) if back else ""
     unnamed = back is not None and _BEFORE.fullmatch(said) is not None
-    things = words.terms(text[back.end() :].lower() if back and unnamed else said) - usual()
+    rest = f"{text[: back.start()]} {text[back.end() :]}".lower() if back else ""
+    things = words.terms(rest if unnamed else said) - usual()
     if not things:
         return None
     latest = ledger.latest(2 * RECENT, place.here, every=True)
     ours = [one for one in latest if one.project == place.project]
     named = [any(_is_of(thing, one.content) for thing in things) for one in ours]
+    if unnamed and named.count(True) > 1:  # "put the timeout back where it was"
+        return Change(ours[named.index(True)], False)
     if unnamed and True in named[1:] and not named[0]:
         since = ours[: named.index(True)]
         had = ours[len(since)].content
@@ -315,6 +322,16 @@ def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
         if came and not named[at]:
             return Change(one, False)
     return None
+
+
+def _other(text: str, ledger: Ledger, place: Place) -> Change | None:
+    """The last decision here, if it is the other of two now: "it's the other one after all"."""
+    if not lower(cues.OTHER_ONE).search(text.lower()):
+        return None
+    latest = ledger.latest(2 * RECENT, place.here)
+    ours = (one for one in latest if one.type == "decision" and one.project == place.project)
+    last = next(ours, None)
+    return Change(last, False, False, False) if last else None
 
 
 def _addressed(text: str, ledger: Ledger, place: Place) -> Change | None:
@@ -426,7 +443,8 @@ def _candidates(new: Said, ledger: Ledger, place: Place) -> list[Known]:
     if cued or place.project:
         latest = ledger.latest(RECENT, place.here)
         near += [one for one in latest if one.project == place.project or one.id in place.here]
-    beside = frozenset() if lower(cues.CORRECTS).match(new.low) else place.beside
+    itself = lower(cues.CORRECTS).match(new.low) and not place.around.reply
+    beside = frozenset() if itself else place.beside
     others = (one for one in near if one.content != new.text)  # it may be read once more
     return list(
         {one.id: one for one in others if one.id not in beside or _takes(new, one)}.values()

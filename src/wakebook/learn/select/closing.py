@@ -12,11 +12,19 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.capture.transcript import Message
-from wakebook.learn.extract import Scene
-from wakebook.learn.phrases import cues, lower
+from wakebook.learn.extract import Draft, Scene
+from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.said import clauses_of, read, usual
-from wakebook.learn.select.speech import Sentence, fits, requests, sentences, with_before
+from wakebook.learn.select.speech import (
+    Sentence,
+    fits,
+    plain,
+    requests,
+    sentences,
+    split,
+    with_before,
+)
 from wakebook.models.builtin import judge
 
 ASKED = 4  # open tasks and questions that the judge is asked of
@@ -24,10 +32,12 @@ LEAST = 4  # words of a report in other words
 NAMED = 3  # words of a task that name it
 SETTLED = 0.95  # likely enough, as the judge says, that one of them is done ...
 MAYBE = 0.5  # ... or may be
+REPORT = 300  # characters of an agent's message that may say what it has changed
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _COMMON = words.terms(
     "send write call ask get make order book pay buy check fix move week day new old people time"
-    " remind todo forget promise owe list good last night morning"
+    " remind todo forget promise owe list good last night morning update status raise bump"
+    " add create"
 )
 _PAST = re.compile(r"\b\w{3,}ed\b")
 _AND = re.compile(r"(?i)\s(?:and|und|y|et)\s")
@@ -36,6 +46,9 @@ _NUMBERED = re.compile(  # "1 and 3 are done"
     r"|items?|tasks?|punkte?|aufgaben?|puntos?)\.? )?"
     r"(?P<numbers>#?\d(?:(?:,| and| und| y| et| &| \+)+ ?#?\d)*)"
     r" (?:is|are|ist|sind|está|están|est|sont|have been|has been) "
+)
+_PROPOSAL = re.compile(
+    r"(?i)\b(?:my|the) (?:suggestion|recommendation|proposal)\b|\bmein vorschlag\b"
 )
 _POINTS = re.compile(
     r"(?i)\b(?:this|that) way\b|\blike (?:this|that)\b|\b(?:do|build|try) (?:it|that)\b"
@@ -55,6 +68,7 @@ def agreed(first: Sentence, agent: Message | None) -> Agreed | None:
     yes = lower(cues.YES).match(low)
     rest = low[yes.end() :] if yes else low
     commits = rest.count(" ") < 8 and any(map(lower(cues.COMMIT).match, (rest, low)))
+    commits = commits or lower(cues.AMENDS).search(low) is not None
     meant = commits or (yes and not rest.strip(" .!"))
     if not agent or len(agent.text) > PROPOSAL or not meant:
         return None
@@ -63,13 +77,26 @@ def agreed(first: Sentence, agent: Message | None) -> Agreed | None:
     asked = [one for one in told[-1:] if one.asked]
     if asked and not lower(cues.ASKS_ASSENT).search(asked[0].text.lower()):
         return None
-    plain = [one for one in proposed if not one.asked and fits(one.text)]
-    sure = len(plain) == 1 and (commits or asked)
-    if not sure:
+    plainly = [one for one in proposed if not one.asked and fits(one.text)]
+    named = [one for one in plainly if _PROPOSAL.search(one.text)]  # "My proposal: a jobs table"
+    chosen = named or plainly
+    if len(chosen) != 1 or not (commits or asked):
         return None
-    points = _POINTS.search(plain[0].text) is not None  # "I'd build it that way."
-    text = with_before(plain[0]) if points else plain[0].text
+    points = _POINTS.search(chosen[0].text) is not None  # "I'd build it that way."
+    text = with_before(chosen[0]) if points else chosen[0].text
     return Agreed(text, agent.turn) if text and fits(text) else None
+
+
+def unsaid(drafts: list[Draft]) -> list[Draft]:
+    """Without what was said last, or its longest number: "don't keep that"."""
+    last = [one for one in drafts if one.source == drafts[-1].source]
+    most = max(last, key=lambda one: _digits(one.content), default=None)
+    return [one for one in drafts if one is not most]
+
+
+def _digits(text: str) -> int:
+    """Of its longest number."""
+    return max((len(_DIGIT.findall(one)) for one in text.split()), default=0)
 
 
 def reported(text: str, ledger: Ledger, scene: Scene, here: AbstractSet[str]) -> list[Known]:
@@ -161,11 +188,16 @@ def _is_open(known: Known) -> bool:
 
 def others_done(text: str, ledger: Ledger, project: str) -> list[Known]:
     """The open tasks of a list, of which a sentence says that only another one is left."""
-    if not project or not lower(cues.ONLY_LEFT).search(text.lower()):
+    only = lower(cues.ONLY_LEFT).search(text.lower())
+    if not project or not only:
         return []
     said = words.terms(text) - usual() - _COMMON
     ours = [one for one in ledger.open_tasks() if one.project == project]
     left = {one.id for one in ours if said & one.terms}
+    rest = clauses_of(text[only.end() :])
+    things = [its for it in rest if (its := words.terms(it) - usual() - _COMMON)]
+    if not all(any(its & one.terms for one in ours) for its in things):
+        return []  # "the Italian is left": of which one, it does not say
     lists = {one.said_in for one in ours if one.id in left}
     return [one for one in ours if one.said_in in lists and one.id not in left]
 
@@ -213,3 +245,21 @@ def _asked(question: str) -> frozenset[str]:
     first = read(question.partition(";")[0])
     days = words.terms(" ".join((*first.values["day"], *first.values["number"])))
     return first.terms - days - usual() - words.terms(" ".join(cues.ASKING))
+
+
+# --- what an agent answers --------------------------------------------------------------------
+def answers(agent: Message) -> bool:
+    """Whether an agent's message answers the user, instead of saying what it is about to do."""
+    return bool(reply_of(agent))
+
+
+def reply_of(agent: Message) -> str:
+    """The sentences of an agent's answer, from the beginning of its report."""
+    text = plain(agent.report or agent.text)
+    parts = (one for line in text.split("\n") for one in split(line))
+    return " ".join(one for one in parts if not pattern(cues.PROGRESS).match(one))[:REPORT]
+
+
+def confirms(agent: Message) -> bool:
+    """Whether an agent says that it has changed something."""
+    return lower(cues.CONFIRMS).search(agent.text[:REPORT].lower()) is not None

@@ -16,7 +16,7 @@ from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.about import AMONG, everywhere, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after, subject
 from wakebook.learn.judge.verdict import suspicious
-from wakebook.learn.phrases import cues, lower, pattern
+from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.changes import (
     Change,
     Place,
@@ -25,7 +25,17 @@ from wakebook.learn.select.changes import (
     replaced,
     unsettled,
 )
-from wakebook.learn.select.closing import agreed, answered, others_done, reported, settled
+from wakebook.learn.select.closing import (
+    agreed,
+    answered,
+    answers,
+    confirms,
+    others_done,
+    reply_of,
+    reported,
+    settled,
+    unsaid,
+)
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around, slip
@@ -36,10 +46,8 @@ from wakebook.learn.select.speech import (
     asks,
     fiction,
     fits,
-    plain,
     real,
     sentences,
-    split,
     tells_before,
     unmeant,
     with_before,
@@ -63,7 +71,6 @@ from wakebook.learn.select.worth import (
 from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry, derived_id
 
 LAST = 200  # messages at the end of a window that a handoff looks at
-REPORT = 300  # characters of an agent's message that may say what it has changed
 Decide = Callable[[str, Ledger, Place], Change | None]
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
@@ -136,7 +143,7 @@ class _Reader:
     def pass_by(self, message: Message) -> None:
         if message.role == "agent":
             self._agent = message if message.text.strip() else self._agent
-            self._user = None if _answers(message) else self._user
+            self._user = None if answers(message) else self._user
             return
         self._agent, self._user = None, message
         self._fiction = self._made_up(message)
@@ -169,6 +176,10 @@ class _Reader:
             begins = lower(cues.INTRODUCES).match(low)
             about = sentence.text[: begins.end()].rstrip(" :.") if begins else about
             about = "" if asks(sentence) else about
+            if lower(cues.PRIVATELY).search(low):
+                told, self._pending = self._pending, None
+                self.drafts = self.drafts if told else unsaid(self.drafts)
+                continue
             open_ = open_ or lower(cues.QUESTIONS).search(low) is not None
             made_up = tale and (self._fiction or not tells_before(sentence.text, message.text))
             if open_ and sentence.asked and not made_up and fits(sentence.text):
@@ -190,10 +201,11 @@ class _Reader:
         self._settle(message)
 
     def _sentence(self, message: Message, sentence: Sentence, worth: float) -> None:
-        text = sentence.text
-        if sentence.asked or text.endswith(":") or unmeant(text):
+        text, low = sentence.text, sentence.text.lower()
+        back = lower(cues.PUT_BACK).search(low)
+        if sentence.asked or text.endswith(":") or (unmeant(text) and not back):
             return
-        low, kind = text.lower(), kind_of(sentence)
+        kind = kind_of(sentence)
         kept = (kind.kind == "preference" and kind.wanted) or for_later(text, self._scene.project)
         worth = max(worth, 0.0) if kept else worth
         corrects = lower(cues.CORRECTS).search(low) is not None
@@ -253,7 +265,7 @@ class _Reader:
             for task in others_done(sentence.text, self._ledger, self._scene.project):
                 self._done(agent, task, f"Agent: {sentence.text}")
         user = self._user
-        if not user or not self._scene.project or self._fiction or not _answers(agent):
+        if not user or not self._scene.project or self._fiction or not answers(agent):
             return
         said = sentences(user.text)
         theirs = [one for one in self._by_turn.get(user.turn, ()) if _of_any(one, [user.id])]
@@ -293,9 +305,10 @@ class _Reader:
         """A sentence that replaces something, or answers an open question; one that only gives
         another value, with the sentence before it. `answer`: the agent's to it."""
         found = self._change(message, sentence, kind, worth, answer)
-        if found or answer or not sentence.before or not gives_a_value(sentence.text):
+        before = "" if unmeant(sentence.before) else sentence.before
+        if found or answer or not before or not gives_a_value(sentence.text):
             return found
-        whole = sentence._replace(text=f"{sentence.before} {sentence.text}")
+        whole = sentence._replace(text=f"{before} {sentence.text}")
         found = self._change(message, whole, kind, worth)
         return found if found and self._beside.isdisjoint(found.replaces) else None
 
@@ -323,11 +336,11 @@ class _Reader:
             self._others = None
         agent = answer or self._agent
         worth = max(worth, 0.0) if kind.wanted else worth
-        reply = _reply(answer) if answer else ""
+        reply = reply_of(answer) if answer else ""
         around = Around(agent.text if agent else "", message.text, worth, reply)
         place = Place(self._here, self._beside, self._scene.project, around)
         change = self._decide(text, self._ledger, place)
-        if change is None and answer and _confirms(answer):
+        if change is None and answer and confirms(answer):
             change = self._decide(text, self._ledger, place._replace(confirmed=True))
         if change and not kind.wanted and idle(text, change.surely):
             change = None  # "now make the worker stop on a signal", "that's me for today"
@@ -417,23 +430,6 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     detail = f"{how}{said}\n{others}".strip()
     gone = (old.id,) if change.surely else ()
     return _Pending(kind, text, detail, gone, old.subject, old.heard)
-
-
-def _answers(agent: Message) -> bool:
-    """Whether an agent's message answers the user, instead of saying what it is about to do."""
-    return bool(_reply(agent))
-
-
-def _reply(agent: Message) -> str:
-    """The sentences of an agent's answer, from the beginning of its report."""
-    text = plain(agent.report or agent.text)
-    parts = (one for line in text.split("\n") for one in split(line))
-    return " ".join(one for one in parts if not pattern(cues.PROGRESS).match(one))[:REPORT]
-
-
-def _confirms(agent: Message) -> bool:
-    """Whether an agent says that it has changed something."""
-    return lower(cues.CONFIRMS).search(agent.text[:REPORT].lower()) is not None
 
 
 def _of_any(entry: Entry, sources: Iterable[str]) -> bool:

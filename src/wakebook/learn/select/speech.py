@@ -56,6 +56,10 @@ _SHORT = re.compile(
     re.I,
 )
 _INITIAL = re.compile(r"(?:^|[\s(.])[A-Z]\.$")  # "J. Falk", "J.K. Falk"
+_MEANS = re.compile(
+    r"(?i)(?:(?:argh+|ugh+|uh+|äh+|eh+|oops|ups|no|wait|nee|ach|quatsch|sorry)[\s,.!]+)+"
+    r"(?:i mean|ich meine?|je veux dire|quiero decir)\b"
+)
 _GERMAN_DAY = re.compile(r"\b(?:am|vom|zum|bis|ab|de[nmrs]|seit) \d{1,2}\.$")
 _ORDINAL = re.compile(r"(?:^|[\s(])\d{1,2}\.$")
 _BEGINS = re.compile(
@@ -248,7 +252,9 @@ def split(line: str) -> list[str]:
         start = mark.end()
     parts: list[str] = []
     for part in (" ".join(part.split()) for part in (*found, line[start:])):
-        if any(map(str.isalpha, part)):
+        if parts and _MEANS.match(part):  # "ring her after lunch.. argh i mean text her"
+            parts[-1] += f" {part}"
+        elif any(map(str.isalpha, part)):
             parts.append(part)
         elif parts and any(map(str.isdigit, part)) and parts[-1].count(" ") < EXCUSE:
             parts[-1] += f" {part}"  # "sorry sorry. 9:45."
@@ -322,7 +328,8 @@ def alone(sentence: Sentence) -> str:
 def with_before(sentence: Sentence) -> str:
     """With the sentence before it; nothing if there is none that says something."""
     before = sentence.before
-    return f"{before} {sentence.text}" if before and not before.endswith("?") else ""
+    alone = not before or before.endswith("?") or lower(cues.SARCASM).search(before.lower())
+    return "" if alone else f"{before} {sentence.text}"
 
 
 # --- what says that others follow -----------------------------------------------------------------

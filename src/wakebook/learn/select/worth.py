@@ -151,6 +151,8 @@ def idle(text: str, wholly: bool) -> bool:
     """Whether a sentence only asks or talks, and so changes nothing. `wholly`: it would replace
     something."""
     said = read(text)
+    if lower(cues.PUT_BACK).search(said.low):
+        return False
     yes = lower(cues.YES).match(said.low)
     asks = requests(said.low) or bool(yes and requests(said.low[yes.end() :].lstrip(" ,.!")))
     beside = [it for it in clauses_of(text)[1:] if not requests(it.lower())]
