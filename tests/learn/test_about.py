@@ -313,6 +313,7 @@ def test_what_holds_for_all_tests_is_no_wish_for_everywhere() -> None:
         "make check before each commit.",
         "secrets come from the vault, never from files.",
         "colours from now on, viridis, everywhere",
+        "and if something is unclear ask one question, not five",
     ],
 )
 def test_terse_wishes_stand(wish: str) -> None:

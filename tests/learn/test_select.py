@@ -737,3 +737,23 @@ def test_a_role_play_may_begin_with_an_order() -> None:
     said = "play a grumpy publisher, i'm the author Ines. hello, i'm Ines and i fly planes"
     told = [one.content for one in extract(said, "i sold my house, i have no money!!")]
     assert not [one for one in told if "planes" in one or "money" in one]
+
+
+def test_a_bedtime_story_is_nobodys_life() -> None:
+    story = "story for tonight: a dragon lives in our cellar, he's allergic to peanuts."
+    assert contents(f"{story} my user story for the login is due") == []
+    assert contents("Our cellar is damp, 12 m2.") == ["Our cellar is damp, 12 m2."]
+
+
+def test_a_date_with_two_points_and_a_sum_end_no_sentence() -> None:
+    said = "the demo is thu 26.11. at 2pm in room aare. walls are 38 m2, minus 6. so 32"
+    assert [one.text for one in sentences(said)] == [
+        "the demo is thu 26.11. at 2pm in room aare.",
+        "walls are 38 m2, minus 6. so 32",
+    ]
+
+
+def test_what_a_program_has_to_do_is_no_task() -> None:
+    said = "quick context before we start: the gate speaks mllp, we have to ack within 2s."
+    assert [one.type for one in extract(said)] == ["fact"]
+    assert one("signed with küche+co tonight!!").type == "decision"

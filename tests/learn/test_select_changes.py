@@ -915,3 +915,10 @@ def test_mockery_takes_no_sentence_with_it() -> None:
 def test_a_word_that_is_put_right_stays_with_what_it_puts_right() -> None:
     said = "ruth doesnt hear well so ring her after lunch.. argh i mean text her, never ring"
     assert contents(f"my mother-in-law is Ruth. {said}")[-1].endswith("mean text her, never ring")
+
+
+def test_who_has_to_go_replaces_nothing() -> None:
+    demo = "the hallwil demo is thu 26.11. at 2pm and needs a fake ward, call it ward tulip."
+    old = known("a", "fact", demo).with_(project="p")
+    found = extract("ward tulip tomorrow, gotta go, its 4", scene=Scene(current=[old], project="p"))
+    assert not any(one.replaces for one in found)

@@ -7,6 +7,7 @@ import pytest
 from tests.learn.selecting import SELECTOR, agent, read, talk, user
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.extract import Draft, Scene
+from wakebook.learn.select.handoff import last_words
 
 BRANCH = Tool("Bash", "git checkout -b fix/last-row", "Switched to a new branch 'fix/last-row'")
 EDITS = (
@@ -361,3 +362,16 @@ def test_a_bare_answer_comes_with_its_question() -> None:
         user("good", 5),
     ]
     assert lines(said)["Asked"] == "does it start on the Pi?"
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("bed occupancy rate or bed occupation rate", "“Bed occupancy rate” is the usual term."),
+        ("random q, whats the shortcut for a split pane", "Ctrl-b % for left and right, always."),
+    ],
+)
+def test_a_passing_question_leaves_no_handoff(said: str, answer: str) -> None:
+    assert last_words(talk(said, f">{answer}", "thx"), (), (), here=True) is None
+    order = "use redis or postgres for the queue then"
+    assert last_words(talk(order, ">It is postgres now, in queue.py.", "ok"), (), (), here=True)

@@ -67,6 +67,7 @@ def found(memory: Memory, message: str) -> str:
         "wie viel sind 12 mal 48?",
         "danke, das passt so",
         "sorry wrong window",
+        "morning! coffee first",
         "c'est quoi la capitale du ferry?",
         "comment on dit ferry en anglais ?",
         "how do you say ferry in german",

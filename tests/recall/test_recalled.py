@@ -553,3 +553,8 @@ def test_a_report_of_something_else_keeps_no_finding_back(home: Memory) -> None:
     told = f"Report: {last}"
     packed = pack(home, "what were those zebra 429s?", known=told, told=told, words=bare(told))
     assert "burst" in packed.text
+
+
+def test_a_brain_dump_before_one_forgets_it_is_no_secret(home: Memory) -> None:
+    talk(home, "s1", "before i forget it all: the zebra pages are 50 since yesterday", "Fine.")
+    assert "50" in pack(home, "how many zebra pages?").text

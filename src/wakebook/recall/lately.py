@@ -70,7 +70,7 @@ SAYS = 2  # of them that say something
 REPLY = 160  # characters of a reply that is told beside the turn
 _WRONG = ("wrong", "not ", "falsch", "faux", "mal,")
 _NOPE = re.compile(  # "nope. our q3 is april to june"
-    r"(?:no+|nope|nah|nein|nee|non)[.!] +(?:[^?\s]+ ){3}[^?]+$"
+    r"(?:no+|nope|nah|nein|nee|non)[.!]+ +(?:[^?\s]+ ){3}[^?]+$"
 )
 ALONE = 2  # sentences of an agent's turn that a "no, that's ..." takes back as a whole
 PUT_RIGHT = 0.5  # likely enough that a reply takes back what an agent said

@@ -166,7 +166,7 @@ _ID = re.compile(
 _MARKS = re.compile(r"[*_`\[\]]+")
 _WORD = re.compile(r"\w")
 _GIVEN = re.compile(
-    r"(?i)\bforget (?:it|this|that)\b"
+    r"(?i)(?<!\bi )(?<!don't )(?<!dont )\bforget (?:it|this|that)\b"
     r"|\bpass(?:word|phrase)\b.{0,20}"
     r"(?:\bis\b(?! (?:in|at|with|under|on|kept|stored|the same|wrong)\b)|[:=])"
 )

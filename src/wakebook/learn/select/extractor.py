@@ -48,6 +48,7 @@ from wakebook.learn.select.speech import (
     fits,
     real,
     sentences,
+    tells,
     tells_before,
     unmeant,
     with_before,
@@ -193,7 +194,7 @@ class _Reader:
                 self._settle(message)
                 rule = Kind("fact", "preference", wanted=True)
                 self._pending = _Pending(rule, sentence.text, f"{AMONG}{over}")
-            elif not made_up or lower(cues.FICTIONAL).search(low):
+            elif not made_up or (lower(cues.FICTIONAL).search(low) and not tells(low)):
                 worth = max(worth, 0.0) if about else worth
                 self._sentence(message, beside_order(sentence), worth)
             if about and self._pending and not self._pending.detail:

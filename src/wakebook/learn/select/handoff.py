@@ -31,6 +31,9 @@ _WRITES = re.compile(r"(?i)edit|write|patch|create|notebook|str_replace|save")
 _REFUSED = re.compile(r"(?i)doesn't want to proceed|rejected|denied|not allowed|user declined")
 _MEMORY = re.compile(r"(?i)\bwakebook|memory_(?:search|get|wake)|(?:^|_)wakebook_")
 _PATH = re.compile(r"[\w./~@+-]*[\w-]+\.\w{1,8}\b|[\w.~@+-]+(?:/[\w.@+-]+)+")
+_CHOICE = re.compile(  # "bed occupancy rate or bed occupation rate"
+    r"(?i)[\w'’\"-]+(?: [\w'’\"-]+){0,5} or [\w'’\"-]+(?: [\w'’\"-]+){0,5}[.?]?"
+)
 _TESTED = re.compile(r"(?i)\btest|pytest|spec|jest|cargo|go vet|make check|rspec|vitest|tox|ci\b")
 
 
@@ -105,6 +108,7 @@ def _wants(said: str) -> bool:
         and _says(one.text) > 1
         and not one.asked
         and not lower(f"{cues.INQUIRES}|{cues.PLEASANTRY}").match(one.text.lower())
+        and (requests(one.text.lower()) or not _CHOICE.fullmatch(one.text))
         for one in sentences(said)
     )
 

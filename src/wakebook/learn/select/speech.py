@@ -56,11 +56,17 @@ _SHORT = re.compile(
     re.I,
 )
 _INITIAL = re.compile(r"(?:^|[\s(.])[A-Z]\.$")  # "J. Falk", "J.K. Falk"
-_MEANS = re.compile(
+_SUMS = re.compile(r"(?i)(?:so|also|macht|makes|that makes) \d[\w.,]*(?: \w+)?[.!]?")  # "so 32"
+_MEANS = re.compile(  # "ring her after lunch.. argh i mean text her"
     r"(?i)(?:(?:argh+|ugh+|uh+|äh+|eh+|oops|ups|no|wait|nee|ach|quatsch|sorry)[\s,.!]+)+"
     r"(?:i mean|ich meine?|je veux dire|quiero decir)\b"
 )
-_GERMAN_DAY = re.compile(r"\b(?:am|vom|zum|bis|ab|de[nmrs]|seit) \d{1,2}\.$")
+_TALE = re.compile(
+    r"(?:[\w'-]+ ){0,3}(?:story|tale|märchen|geschichte|cuento|conte|histoire)\b[^:]{0,40}: ?\w"
+)
+_GERMAN_DAY = re.compile(  # and "26.11. at 2pm"
+    r"\b(?:am|vom|zum|bis|ab|de[nmrs]|seit) \d{1,2}\.$|\b\d{1,2}\.\d{1,2}\.$"
+)
 _ORDINAL = re.compile(r"(?:^|[\s(])\d{1,2}\.$")
 _BEGINS = re.compile(
     r"\s*(?:I|I'\w+|My|We|Our|The|It|It's|This|That|Can|Could|Do|Does|What|How|Is|Are|Would|And"
@@ -116,6 +122,11 @@ def hosted(text: str) -> bool:
 def fiction(text: str) -> bool:
     """Whether a message opens a story, a role play or a draft that goes on in later ones."""
     return lower(cues.FICTION).search(text[:2000].lower()) is not None and not real(text)
+
+
+def tells(low: str) -> bool:
+    """Whether a sentence tells a story behind a colon: "story for tonight: a dragon ..."."""
+    return _TALE.match(low) is not None
 
 
 def tells_before(sentence: str, text: str) -> bool:
@@ -252,7 +263,7 @@ def split(line: str) -> list[str]:
         start = mark.end()
     parts: list[str] = []
     for part in (" ".join(part.split()) for part in (*found, line[start:])):
-        if parts and _MEANS.match(part):  # "ring her after lunch.. argh i mean text her"
+        if parts and (_MEANS.match(part) or _SUMS.fullmatch(part)):
             parts[-1] += f" {part}"
         elif any(map(str.isalpha, part)):
             parts.append(part)

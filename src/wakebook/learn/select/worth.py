@@ -153,6 +153,8 @@ def idle(text: str, wholly: bool) -> bool:
     said = read(text)
     if lower(cues.PUT_BACK).search(said.low):
         return False
+    if lower(cues.LEAVES).search(said.low) and "corrects" not in said.change:
+        return True  # "ward tulip tomorrow, gotta go"
     yes = lower(cues.YES).match(said.low)
     asks = requests(said.low) or bool(yes and requests(said.low[yes.end() :].lstrip(" ,.!")))
     beside = [it for it in clauses_of(text)[1:] if not requests(it.lower())]
