@@ -436,6 +436,11 @@ def test_what_the_user_is_holds_everywhere(text: str) -> None:
     assert about([logged(kept).with_(project="p", transcript="t")], Registry())
 
 
+def test_there_may_be_a_day() -> None:
+    assert unclear("wednesdays i'm off with the kids so never plan anything there.") < LEAST
+    assert unclear("i'm off with the kids so never plan anything there.") > LEAST
+
+
 def test_what_somebody_else_is_does_not() -> None:
     assert not everywhere("Pretend I'm a very angry customer.")
 

@@ -922,3 +922,17 @@ def test_who_has_to_go_replaces_nothing() -> None:
     old = known("a", "fact", demo).with_(project="p")
     found = extract("ward tulip tomorrow, gotta go, its 4", scene=Scene(current=[old], project="p"))
     assert not any(one.replaces for one in found)
+
+
+def test_a_meeting_that_moves_in_french() -> None:
+    old = "la réunion des parents de timo c'est le mardi 24 novembre à 18h30, salle 4."
+    scene = Scene(current=[known("a", "fact", old).with_(project="p")], project="p")
+    [kept] = extract("bon, la réunion passe au jeudi 26, même heure même salle", scene=scene)
+    assert kept.replaces
+
+
+def test_the_same_number_again_casts_no_doubt() -> None:
+    old = known("a", "fact", "i wear 41.5 and i need a wide toe box").with_(project="p")
+    scene = Scene(current=[old], project="p")
+    for new in ("trail shoes now, 41.5 again, budget 160", "in those 41.5 fits too"):
+        assert not any("41.5" in one.detail for one in extract(new, scene=scene))

@@ -240,4 +240,5 @@ def test_what_is_not_to_be_kept_is_not() -> None:
     said = "Joris is strong in go, wants 7,900 a month. second round with Tobi on the 19th at 10."
     private = "hm the salary, thats confidential. dont keep that number anywhere"
     assert contents(said, ">Written.", private) == ["second round with Tobi on the 19th at 10."]
-    assert "7,900" in " ".join(contents(said, ">Written.", "ok thanks"))
+    for other in ("ok thanks", "don't save it yet", "dont store that in localstorage", "i dont"):
+        assert "7,900" in " ".join(contents(said, ">Written.", other))

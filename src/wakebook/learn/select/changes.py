@@ -71,6 +71,11 @@ _BEFORE = re.compile(  # what comes behind it names it: "back to what we had, on
     r"(?: at first| before| originally)?"
     r"|the (?:old|former|previous) \w+|was wir hatten|lo de antes|(?:ce qu'on avait|comme avant)"
 )
+_VALUE = re.compile(r"\b\d+[.,:]?\d+\b")
+_TOO = re.compile(  # behind a number: the same as before
+    r"(?i)\d\b,? (?:again|too|also|as (?:well|before|always)|still|wieder|auch|otra vez|también"
+    r"|encore|aussi|fits|stays|bleibt)\b"
+)
 _NUMBER = re.compile(r"\b\d{5,}\b")  # of an order, a customer, a part
 _SORRY = re.compile(
     r"(?i)\W*(?:(?:oh|ah|no)\W+)?(?:sorry|sry|oops|my bad|perdón|pardon|entschuldigung)\b"
@@ -204,6 +209,9 @@ def _says_again(text: str, older: str) -> bool:
     repeats = lower(cues.REPEATS).search(new.low)  # "reminder, i'm deaf in my left ear"
     if repeats and (repeats.start() == 0 or not (new.change or "again" in repeats[0])):
         return True  # and not "we're open on Mondays again"
+    again = {*_VALUE.findall(text)} & {*_VALUE.findall(older)}
+    if again and _TOO.search(text):
+        return True  # "trail shoes now, 41.5 again"
     numbers = {*_NUMBER.findall(text)}
     if numbers and numbers <= {*_NUMBER.findall(older)}:
         return True  # "check that 4500218 is on it this time"
