@@ -742,7 +742,9 @@ def test_a_role_play_may_begin_with_an_order() -> None:
 def test_a_bedtime_story_is_nobodys_life() -> None:
     story = "story for tonight: a dragon lives in our cellar, he's allergic to peanuts."
     assert contents(f"{story} my user story for the login is due") == []
-    assert contents("Our cellar is damp, 12 m2.") == ["Our cellar is damp, 12 m2."]
+    damp = "Our cellar in Ghent is damp, 12 m2 of it."
+    for heard in ("I read a story about a dog.", "Someone shared a tale for the kids: nice."):
+        assert damp in contents(heard, ">Nice.", damp)
 
 
 def test_a_date_with_two_points_and_a_sum_end_no_sentence() -> None:

@@ -29,6 +29,7 @@ from wakebook.learn.select.pair import (
 )
 from wakebook.learn.select.said import (
     CLAUSES,
+    DIGIT,
     KINDS,
     OF_CHANGE,
     Said,
@@ -209,8 +210,7 @@ def _says_again(text: str, older: str) -> bool:
     repeats = lower(cues.REPEATS).search(new.low)  # "reminder, i'm deaf in my left ear"
     if repeats and (repeats.start() == 0 or not (new.change or "again" in repeats[0])):
         return True  # and not "we're open on Mondays again"
-    again = {*_VALUE.findall(text)} & {*_VALUE.findall(older)}
-    if again and _TOO.search(text):
+    if _TOO.search(text) and {*_VALUE.findall(text)} & {*_VALUE.findall(older)}:
         return True  # "trail shoes now, 41.5 again"
     numbers = {*_NUMBER.findall(text)}
     if numbers and numbers <= {*_NUMBER.findall(older)}:
@@ -247,7 +247,7 @@ def _several(text: str) -> bool:
 def unsettled(older: str, text: str) -> str:
     """The clause of an older sentence that a new one may have changed."""
     parts = [it for part in split(older) for it in clauses_of(part) if len(words.terms(it)) > 1]
-    birthday = lower(cues.BIRTHDAY).search(text.lower())
+    birthday = birthday_of(text)
     named = [it for it in parts if birthday and birthday["who"] in it.lower()]
     if named:  # "kids are Bo (7) and Fenna (4)"
         return named[-1]
@@ -353,9 +353,14 @@ def _addressed(text: str, ledger: Ledger, place: Place) -> Change | None:
     return None
 
 
+def birthday_of(text: str) -> re.Match[str] | None:
+    """Who is a year older, and how old: "Fenna turned 5"."""
+    return lower(cues.BIRTHDAY).search(text.lower()) if DIGIT.search(text) else None
+
+
 def _aged(text: str, ledger: Ledger) -> Change | None:
     """What says how old somebody was who has had a birthday: "Fenna turned 5"."""
-    birthday = lower(cues.BIRTHDAY).search(text.lower())
+    birthday = birthday_of(text)
     if birthday is None:
         return None
     age = re.compile(rf"(?i)\b{re.escape(birthday['who'])}\b\W[^.;]{{0,12}}?\b(\d{{1,2}})\b")

@@ -21,6 +21,7 @@ from wakebook.learn.select.changes import (
     Change,
     Place,
     bare,
+    birthday_of,
     gives_a_value,
     replaced,
     unsettled,
@@ -355,7 +356,7 @@ class _Reader:
     def _elsewhere(self, kind: Kind, text: str, change: Change) -> bool:
         """Whether it is about another project than what it would replace."""
         old = change.target.content
-        if lower(cues.BIRTHDAY).search(text.lower()):
+        if birthday_of(text):
             return False
         if introduced(text) or introduced(old) or (everywhere(text) and everywhere(old)):
             return False  # somebody else has taken the place, or it holds in every project

@@ -62,7 +62,8 @@ _MEANS = re.compile(  # "ring her after lunch.. argh i mean text her"
     r"(?:i mean|ich meine?|je veux dire|quiero decir)\b"
 )
 _TALE = re.compile(
-    r"(?:[\w'-]+ ){0,3}(?:story|tale|märchen|geschichte|cuento|conte|histoire)\b[^:]{0,40}: ?\w"
+    r"(?:[\w'-]+ ){0,2}(?<!user )(?<!success )(?:story|tale|märchen|geschichte|cuento|conte"
+    r"|histoire) (?:for|about|für|über|para|sobre|pour|sur)\b[^:.!?]{0,40}: ?\w"
 )
 _GERMAN_DAY = re.compile(  # and "26.11. at 2pm"
     r"\b(?:am|vom|zum|bis|ab|de[nmrs]|seit) \d{1,2}\.$|\b\d{1,2}\.\d{1,2}\.$"
@@ -121,7 +122,8 @@ def hosted(text: str) -> bool:
 
 def fiction(text: str) -> bool:
     """Whether a message opens a story, a role play or a draft that goes on in later ones."""
-    return lower(cues.FICTION).search(text[:2000].lower()) is not None and not real(text)
+    low = text[:2000].lower()
+    return (tells(low) or lower(cues.FICTION).search(low) is not None) and not real(text)
 
 
 def tells(low: str) -> bool:
