@@ -133,11 +133,9 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     known = weights().changes
     enough = CONFIRMED if place.confirmed else Enough(weights().changes_threshold)
     least = enough.replaces
-    clear = _slipped(text, ledger, place) or _excused(text, ledger, place)
-    clear = clear or _returned(text, ledger, place) or _addressed(text, ledger, place)
-    clear = clear or _other(text, ledger, place)
-    if clear := clear or _aged(text, ledger):
-        return clear
+    for clearly in (_slipped, _excused, _returned, _addressed, _other, _aged):
+        if clear := clearly(text, ledger, place):
+            return clear
     near = compared(text, ledger, place)
     if place.confirmed:  # then another value will do, and nothing else
         near = [(one, seen) for one, seen in near if _valued(text, one.content)]
@@ -358,7 +356,7 @@ def birthday_of(text: str) -> re.Match[str] | None:
     return lower(cues.BIRTHDAY).search(text.lower()) if DIGIT.search(text) else None
 
 
-def _aged(text: str, ledger: Ledger) -> Change | None:
+def _aged(text: str, ledger: Ledger, _: Place) -> Change | None:
     """What says how old somebody was who has had a birthday: "Fenna turned 5"."""
     birthday = birthday_of(text)
     if birthday is None:
