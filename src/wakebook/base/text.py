@@ -36,6 +36,12 @@ def cut(text: str, limit: int) -> str:
     return text[: token.start()].rstrip() if token else text
 
 
+def one_line(text: str, limit: int) -> str:
+    """The gist of some text on one line, cut with an ellipsis."""
+    line = " ".join(text[: limit * 8].split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
 def whole(text: str) -> str:
     """Without halves of characters, which cannot be written anywhere."""
     return text.encode("utf-8", "replace").decode()

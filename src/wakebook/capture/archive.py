@@ -34,7 +34,8 @@ import msgspec
 from wakebook.base import markdown
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import WITHHELD, Home
-from wakebook.capture.transcript import Message, Tool, one_line
+from wakebook.base.text import one_line
+from wakebook.capture.transcript import Message, Tool
 
 FORMAT = 1
 REPORT = 60  # characters at the end of an agent's turn that are its report

@@ -20,6 +20,7 @@ from wakebook.base.config import Config
 from wakebook.base.echo import echoed, strip
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import Home
+from wakebook.base.text import one_line
 from wakebook.capture import archive
 from wakebook.capture.hosts import format_of, jsonl
 from wakebook.capture.state import Progress, Session, State
@@ -35,7 +36,6 @@ from wakebook.capture.transcript import (
     Said,
     Tool,
     live,
-    one_line,
 )
 
 # what would move a terminal's cursor or change its title, and other control characters

@@ -225,9 +225,3 @@ def live(records: Iterable[tuple[str, str]]) -> set[str] | None:
         path.add(current)
         current = parents[current]
     return path
-
-
-def one_line(text: str, limit: int) -> str:
-    """The gist of some text on one line, cut with an ellipsis."""
-    line = " ".join(text[: limit * 8].split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

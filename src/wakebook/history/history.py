@@ -30,8 +30,8 @@ from wakebook.base.config import Config
 from wakebook.base.decode import decode
 from wakebook.base.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.base.home import TRACKED, Home
+from wakebook.base.text import one_line
 from wakebook.capture import archive, secrets, state
-from wakebook.capture.transcript import one_line
 from wakebook.history import leftovers, push
 from wakebook.history.githooks import check, is_closed
 from wakebook.history.repository import KINDS, Repository, installed

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import msgspec
 
 from wakebook.base.home import Home
-from wakebook.capture.transcript import Message, one_line
+from wakebook.base.text import one_line
+from wakebook.capture.transcript import Message
 from wakebook.imports.export import BETWEEN, Memo
 from wakebook.learn.extract import Draft, Extraction, Scene
 from wakebook.learn.judge.verdict import harm, suspicious

@@ -18,7 +18,8 @@ import msgspec
 from wakebook.base import clock, text, words
 from wakebook.base.errors import BadModelOutput, NotAsked, TooLong
 from wakebook.base.home import Home
-from wakebook.capture.transcript import Message, one_line
+from wakebook.base.text import one_line
+from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft, Extraction, Scene, after, subject
 from wakebook.learn.judge.verdict import tainted, why_refused
 from wakebook.learn.judge.whose import origin

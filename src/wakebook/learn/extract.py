@@ -18,7 +18,8 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from wakebook.base import words
-from wakebook.capture.transcript import Message, one_line
+from wakebook.base.text import one_line
+from wakebook.capture.transcript import Message
 from wakebook.learn.about import introduced
 from wakebook.learn.phrases import cues, lower
 from wakebook.log.entry import HEARD, ORIGIN, Entry, EntryKind, Status, Type, derived_id, slugify

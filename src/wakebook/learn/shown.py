@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from wakebook.base import text, words
-from wakebook.capture.transcript import Message, Tool, one_line
+from wakebook.base.text import one_line
+from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.extract import Scene, entry_line
 from wakebook.log.entry import Entry
 

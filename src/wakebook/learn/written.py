@@ -16,10 +16,11 @@ import msgspec
 
 from wakebook.base import clock, words
 from wakebook.base.home import Home
+from wakebook.base.text import one_line
 from wakebook.capture import state as states
 from wakebook.capture.archive import Turn, tools
 from wakebook.capture.state import Left, State
-from wakebook.capture.transcript import Message, one_line
+from wakebook.capture.transcript import Message
 from wakebook.learn.entries import Source
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.verdict import why_refused

@@ -23,8 +23,7 @@ import msgspec
 from wakebook.base import markdown, words
 from wakebook.base.config import Briefing
 from wakebook.base.errors import WakebookError
-from wakebook.base.text import EMPTY
-from wakebook.capture.transcript import one_line
+from wakebook.base.text import EMPTY, one_line
 from wakebook.learn.about import FIRST, Weights, unclear
 from wakebook.learn.extract import RULES as BY_RULES
 from wakebook.log.chains import Chains

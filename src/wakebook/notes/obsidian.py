@@ -19,7 +19,7 @@ from datetime import date, tzinfo
 import msgspec
 
 from wakebook.base import markdown
-from wakebook.capture.transcript import one_line
+from wakebook.base.text import one_line
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.subjects import Registry, Subject, title

@@ -32,7 +32,7 @@ from wakebook.base import text as texts
 from wakebook.base import words
 from wakebook.base.config import Config, expand
 from wakebook.base.home import Home
-from wakebook.capture.transcript import one_line
+from wakebook.base.text import one_line
 from wakebook.learn.about import forms
 from wakebook.learn.about import introduced as introduced_by
 from wakebook.learn.phrases import pattern

@@ -23,7 +23,7 @@ from wakebook.base.config import Briefing
 from wakebook.base.decode import decode
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
-from wakebook.capture.transcript import one_line
+from wakebook.base.text import one_line
 from wakebook.learn.extract import entry_line
 from wakebook.log.entry import Entry
 

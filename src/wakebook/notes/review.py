@@ -27,8 +27,8 @@ from wakebook.base import markdown
 from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
+from wakebook.base.text import one_line
 from wakebook.capture import secrets
-from wakebook.capture.transcript import one_line
 from wakebook.history.history import History
 from wakebook.history.past import commits
 from wakebook.log import log, subjects

@@ -20,8 +20,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wakebook.base import words
-from wakebook.base.text import whole
-from wakebook.capture.transcript import one_line
+from wakebook.base.text import one_line, whole
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.pair import likely
 from wakebook.learn.select.said import (

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base import words
 from wakebook.base.config import Briefing
-from wakebook.capture.transcript import one_line
+from wakebook.base.text import one_line
 from wakebook.learn.about import FIRST, OWN, Weights, about, forms, is_own, lost, own, vague
 from wakebook.learn.extract import RULES
 from wakebook.learn.phrases import cues, pattern

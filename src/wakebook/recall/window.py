@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wakebook.base.errors import ConfigError, NotFound, TranscriptError, WakebookError
-from wakebook.capture.transcript import one_line
+from wakebook.base.text import one_line
 from wakebook.recall import messages as view
 from wakebook.recall.messages import Message, Result
 

@@ -22,8 +22,9 @@ import msgspec
 
 from wakebook.base.decode import decode
 from wakebook.base.errors import TranscriptError
+from wakebook.base.text import one_line
 from wakebook.capture.state import Session
-from wakebook.capture.transcript import Event, Ignored, Record, one_line
+from wakebook.capture.transcript import Event, Ignored, Record
 
 T = TypeVar("T")
 CHUNK = 1 << 20

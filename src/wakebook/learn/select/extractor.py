@@ -12,7 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from wakebook.base.home import Home
-from wakebook.capture.transcript import Message, one_line
+from wakebook.base.text import one_line
+from wakebook.capture.transcript import Message
 from wakebook.learn.about import AMONG, everywhere, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after, subject
 from wakebook.learn.judge.verdict import suspicious

@@ -31,7 +31,7 @@ def likely(older: Sequence[str], text: str, reply: str = "") -> list[float]:
     return found
 
 
-@lru_cache(maxsize=2048)  # what is read again (a rebuild, an open window) is asked again
+@lru_cache(maxsize=4096)  # what is read again (a rebuild, an open window) is asked again
 def _judged(older: tuple[str, ...], text: str, reply: str) -> list[float]:
     return _chances([pieces(one) for one in older], pieces(text), answer(reply))
 
