@@ -401,7 +401,8 @@ def made(found: Sequence[Talk]) -> Iterator[tuple[Entry, Entry, bool]]:
     for talk in found:
         for new in talk.entries:
             for old in (known[it] for it in new.replaces if it in known):
-                if old.type in ("fact", "decision"):
+                # noted anew with what may have changed it, a sentence is replaced by none
+                if old.type in ("fact", "decision") and old.content != new.content:
                     yield old, new, talk.right(old, new)
 
 

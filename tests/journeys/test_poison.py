@@ -26,8 +26,7 @@ from tests.server import Chat, Status
 from tests.story import NOW
 from wakebook.base import markdown
 from wakebook.learn.extract import Draft
-from wakebook.learn.judge.verdict import why_refused
-from wakebook.learn.select.extractor import UNTOLD
+from wakebook.learn.judge.verdict import UNTOLD, why_refused
 from wakebook.log.entry import Entry
 
 CASES = [*POISONED_FIRST, *POISONED_SECOND]

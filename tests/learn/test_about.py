@@ -392,6 +392,9 @@ def test_what_names_the_project_is_of_it() -> None:
     for text in (f"for nordwind {billed}", f"Nordwind: {billed}"):
         assert is_own(said(text).with_(project="/home/mo/heron"), Registry())
         assert not is_own(said(text).with_(project="/home/mo/nordwind-shop"), Registry())
+    units = said("nordwind is metric only, never use miles anywhere").with_(kind="preference")
+    assert is_own(units.with_(project="/home/mo/heron"), Registry())
+    assert not is_own(units.with_(project="/home/mo/nordwind-shop"), Registry())
     family = said("mealplan for us: my wife Ilse is coeliac").with_(project="/home/mo/mealplan")
     assert is_own(family, Registry())
 

@@ -212,6 +212,8 @@ def test_nothing_from_a_draft_that_is_asked_for() -> None:
 
 
 def test_what_is_said_about_the_writing_is_the_users_own() -> None:
+    rule = "From now on everything is in the present tense, no adverbs."
+    assert contents("Continue my novel in the first person.", ">Sure.", rule) == [rule]
     said = "I'm writing a novel set in Trieste, and my editor wants the draft by 1 June."
     assert contents(said) == [said]
     assert one("I need to write the backfill script for our billing.").type == "task"
@@ -759,3 +761,47 @@ def test_what_a_program_has_to_do_is_no_task() -> None:
     said = "quick context before we start: the gate speaks mllp, we have to ack within 2s."
     assert [one.type for one in extract(said)] == ["fact"]
     assert one("signed with küche+co tonight!!").type == "decision"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["bump the version", "write the changelog", "tag it and push the tag"],
+        ["stop the kiln", "let it cool to 90 degrees", "open the door by a hand"],
+    ],
+)
+def test_the_steps_of_a_procedure_are_kept_together(steps: list[str]) -> None:
+    listed = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
+    said = "\n".join(["how we do it every month:", *listed])
+    kept = one(said)
+    assert kept.content == " ".join(["how we do it every month:", *listed])
+    assert (kept.type, kept.kind) == ("fact", "procedure")
+    assert not any(it.kind == "procedure" for it in extract("\n".join(["steps:", listed[0]])))
+
+
+def test_a_long_procedure_is_kept_in_lines_that_each_say_what_it_is() -> None:
+    steps = [f"{number}. check the gauge of pipe {number} and write it down" for number in range(9)]
+    kept = contents("\n".join(["this is how we close the hall:", *steps]))
+    assert len(kept) > 1 and all(it.startswith("this is how we close the hall: ") for it in kept)
+    assert " ".join(kept).replace("this is how we close the hall: ", "") == " ".join(steps)
+
+
+def test_a_greeting_in_any_language_leaves_the_sentence_alone() -> None:
+    for said in ("guten morgen, wir duzen unsere kunden im newsletter", "hola, vivo en Sevilla"):
+        assert contents(said) == [said]
+
+
+def test_an_order_in_spanish_is_no_task_though_it_begins_with_all() -> None:
+    [kept] = extract("todo en castellano, nunca en inglés", scene=Scene(project="p"))
+    assert (kept.type, kept.kind) == ("fact", "preference")
+
+
+def test_who_is_put_right_is_told_with_what_was_said_of_them() -> None:
+    said = "Otto needs his shots by the 30th. my dog, not a colleague"
+    assert not any(it.startswith("my dog") for it in contents(said))
+
+
+def test_a_question_in_german_needs_no_mark() -> None:
+    assert Sentence("kannst du mir den plan zeigen").asked
+    assert Sentence("if its noon in Oslo what time is it in Lima").asked
+    assert not Sentence("das weißt du ja").asked

@@ -20,6 +20,7 @@ from tests.learn.selecting import (
 )
 from wakebook.learn.extract import Heard, Scene, after
 from wakebook.learn.select import changes
+from wakebook.learn.select.said import read
 from wakebook.learn.select.worth import stated, untold
 from wakebook.log.entry import Entry
 
@@ -936,3 +937,53 @@ def test_the_same_number_again_casts_no_doubt() -> None:
     scene = Scene(current=[old], project="p")
     for new in ("trail shoes now, 41.5 again, budget 160", "in those 41.5 fits too"):
         assert not any("41.5" in one.detail for one in extract(new, scene=scene))
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("the cafe gets its own opening hours, 9 to 5", "also"),
+        ("leave the bakery alone, 9 to 5 is for the cafe", "stays"),
+        ("some day the bakery opens at 6", "plans"),
+        ("Mona wonders if the bakery could open at 6", "plans"),
+    ],
+)
+def test_what_changes_nothing_is_heard(text: str, cue: str) -> None:
+    assert cue in read(text).cues
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("the kiln has 3 shelves", "the oven has 4 shelves"),
+        ("the bakery in Ulm opens at 7 on weekdays", "the cafe opens at 9 on weekdays"),
+        ("die Halle öffnet um 9 Uhr", "das Büro öffnet um 8 Uhr"),
+        ("table 4 seats 6 people", "table 7 seats 8 people"),
+    ],
+)
+def test_what_another_thing_has_or_does_replaces_nothing(older: str, newer: str) -> None:
+    old = known("a", "fact", older).with_(project="p")
+    for kept in extract(newer, scene=Scene(current=[old], project="p")):
+        assert not kept.replaces and not kept.detail
+
+
+def test_the_same_names_and_one_more_change_nothing() -> None:
+    old = known("a", "fact", "invoices go to Farrukh Aziz at the town hall").with_(project="p")
+    new = "invoices go to Farrukh Aziz, and a copy goes to Beatrix Olsen"
+    for kept in extract(new, scene=Scene(current=[old], project="p")):
+        assert not kept.replaces and not kept.detail
+
+
+def test_an_order_with_another_number_is_compared_with_what_is_known_here() -> None:
+    decided = "we go with a sum of 15000 for the kitchen"
+    old = known("a", "decision", decided).with_(project="p")
+    scene = Scene(current=[old], project="p")
+    [kept] = extract("make the whole sum 16500", ">Updated the sum to 16500.", scene=scene)
+    assert kept.replaces or kept.detail.startswith("Perhaps no longer")
+
+
+def test_half_an_hour_is_a_number() -> None:
+    old = known("a", "fact", "a visit to the workshop takes 45 minutes").with_(project="p")
+    new = "a visit to the workshop takes half an hour now"
+    [kept] = extract(new, scene=Scene(current=[old], project="p"))
+    assert kept.replaces == (old.id,)

@@ -62,6 +62,8 @@ _NOT_ONLY = re.compile(r"(?i)\bnot (?:only|just)(?: (?:for|in|here|about|this|th
 _PARTS = re.compile(r"[-_. ]+")
 _MY = r"\b(?:my|our|meine?|unsere?|mis?|mon|ma|mes)"
 _OF = "for|at|in|with|from|of|bei|für|von|pour|chez|de|para|en|con"
+_WHERE = rf"(?:^|[.;,] |\b(?:{_OF}) )"
+_SAYS = r"(?:['’]s| (?:is|are|uses?|has|runs|needs|must|stays|ist|nutzt|es|usa|est))\b"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SIGNS = (
     "GENERAL",
@@ -255,6 +257,8 @@ def is_own(entry: Entry, registry: Registry) -> bool:
         return False
     if _has(forms.LOCAL, text):  # "wherever we work" may stand among the rules of a repository
         return not _has(forms.LOCAL, entry.content) and _has(forms.GENERAL, entry.content)
+    if entry.project and _names(entry.content, entry.project, "^(?:the )?", _SAYS):
+        return False  # "atlas is metric only, no miles anywhere"
     if not entry.project or _has(forms.GENERAL, text) or _has(cues.SCOPE, _announced(entry)):
         return True
     family = _has(rf"(?:{_MY}) (?:[\w-]+ )?(?:{forms.KIN}|{forms.PETS})\b", entry.content)
@@ -266,11 +270,11 @@ def is_own(entry: Entry, registry: Registry) -> bool:
     return prefers or own(text) >= least
 
 
-def _names(text: str, project: str) -> bool:
+def _names(text: str, project: str, before: str = _WHERE, after: str = r"\b") -> bool:
     """Whether a sentence says that it is about the project: "for nordwind i bill 92 an hour"."""
     name = project.rpartition("/")[2].removesuffix(".git").lower()
     parts = {part for part in (name, *_PARTS.split(name)) if len(part) >= NAME}
-    where = rf"(?:^|[.;,] |\b(?:{_OF}) )(?:{'|'.join(map(re.escape, sorted(parts)))})\b"
+    where = rf"{before}(?:{'|'.join(map(re.escape, sorted(parts)))}){after}"
     return bool(parts) and _has(where, text)
 
 

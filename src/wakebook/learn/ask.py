@@ -21,9 +21,9 @@ from wakebook.base.home import Home
 from wakebook.base.text import one_line
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft, Extraction, Scene, after, subject
-from wakebook.learn.judge.verdict import tainted, why_refused
+from wakebook.learn.judge.verdict import UNTOLD, tainted, why_refused
 from wakebook.learn.judge.whose import origin
-from wakebook.learn.select.extractor import UNTOLD, Selector, handoff_of
+from wakebook.learn.select.extractor import Selector, handoff_of
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.shown import (
     CONTEXT_TOKENS,

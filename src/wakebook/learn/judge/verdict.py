@@ -6,6 +6,8 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from wakebook.base.home import Home
+from wakebook.base.text import one_line
 from wakebook.base.words import names_in as names
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
@@ -15,6 +17,7 @@ from wakebook.learn.judge.worth import agrees, generic, meta
 from wakebook.learn.phrases import cues as phrases
 from wakebook.learn.phrases import pattern, signs
 
+UNTOLD = "Where this session stopped was not written down: see its transcript"
 Kind = Literal["ungrounded", "generic", "poisoned", "meta"]
 NEAR = 2  # messages before and after the evidence that belong to it
 SHARE = 1 / 3  # of a draft's telling words that must have been said nearby
@@ -66,6 +69,26 @@ def suspicious(text: str, by_user: bool) -> str:
     if reason and (always or not by_user) and not (by_user and reason == OVERRIDES):
         return reason  # a user may take back what they have said
     return "it gives orders to its reader" if parted(text, by_user).suspect else ""
+
+
+def quotable(draft: Draft) -> Draft:
+    """Without lines that give orders to its reader. What a user said last may: it is quoted."""
+    said = ((line, line.partition(": ")[2] or line) for line in draft.detail.split("\n"))
+    lines = [it for it, text in said if not suspicious(text, it.startswith("User last: "))]
+    content = UNTOLD if suspicious(draft.content, True) else draft.content
+    return draft.with_(content=content, detail="\n".join(lines))
+
+
+def harmless(home: Home, drafts: Iterable[Draft]) -> list[Draft]:
+    """The drafts that may be kept: what is quoted must not give orders to a later reader."""
+    kept: list[Draft] = []
+    for draft in drafts:
+        if why := suspicious(f"{draft.content}\n{draft.detail}", True):
+            reason = f"{why}: {one_line(draft.content, 100)!r}"
+            home.trace("refused", where="rules", kind="poisoned", reason=reason)
+        else:
+            kept.append(draft)
+    return kept
 
 
 class _Scene:

@@ -138,7 +138,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
             return clear
     near = compared(text, ledger, place)
     if place.confirmed:  # then another value will do, and nothing else
-        near = [(one, seen) for one, seen in near if _valued(text, one.content)]
+        near = [(one, seen) for one, seen in near if valued_otherwise(text, one.content)]
     done = lower(cues.DONE).search(text.lower()) and not read(text).cues & OF_CHANGE
     if done:  # "I deployed the queue, that's done": what was decided holds
         near = [(one, seen) for one, seen in near if one.type != "decision"]
@@ -151,6 +151,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     found = [it for it in found if not _says_again(text, it[2].content)]
     may, _, target = max(found) if found else (0.0, 0, None)
     meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0} | valued
+    meant |= {one.id for its, _, one in found if its >= UNSAID}
     sounds_so = {one.id for one, seen in near if seen["judge"] >= 0} - place.here
     ranked = sorted(found, reverse=True)
     doubts = (enough.sounds if one.id in sounds_so else enough.doubts for _, _, one in ranked)
@@ -208,6 +209,9 @@ def _says_again(text: str, older: str) -> bool:
     repeats = lower(cues.REPEATS).search(new.low)  # "reminder, i'm deaf in my left ear"
     if repeats and (repeats.start() == 0 or not (new.change or "again" in repeats[0])):
         return True  # and not "we're open on Mondays again"
+    ours, theirs = new.values, read(older).values
+    if theirs["name"] and theirs["name"] <= ours["name"] and not new.change:
+        return not different(ours, theirs)  # "to Farrukh, and cc Beatrix" leaves Beatrix
     if _TOO.search(text) and {*_VALUE.findall(text)} & {*_VALUE.findall(older)}:
         return True  # "trail shoes now, 41.5 again"
     numbers = {*_NUMBER.findall(text)}
@@ -219,7 +223,7 @@ def _says_again(text: str, older: str) -> bool:
     return again or (bool(own) and own <= words.terms(older))
 
 
-def _valued(text: str, older: str) -> bool:
+def valued_otherwise(text: str, older: str) -> bool:
     """Whether each has a value of a kind that the other has not, beyond what it repeats."""
     other = different(read(text).values, read(older).values) - {"degree"}
     return bool(other) and not _says_again(text, older)

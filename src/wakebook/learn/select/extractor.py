@@ -16,7 +16,7 @@ from wakebook.base.text import one_line
 from wakebook.capture.transcript import Message
 from wakebook.learn.about import AMONG, everywhere, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after, subject
-from wakebook.learn.judge.verdict import suspicious
+from wakebook.learn.judge.verdict import harmless, quotable
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.changes import (
     Change,
@@ -26,6 +26,7 @@ from wakebook.learn.select.changes import (
     gives_a_value,
     replaced,
     unsettled,
+    valued_otherwise,
 )
 from wakebook.learn.select.closing import (
     agreed,
@@ -48,6 +49,7 @@ from wakebook.learn.select.speech import (
     asks,
     fiction,
     fits,
+    procedure,
     real,
     sentences,
     tells,
@@ -75,7 +77,6 @@ from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry, derived_id
 
 LAST = 200  # messages at the end of a window that a handoff looks at
 Decide = Callable[[str, Ledger, Place], Change | None]
-UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
 
 
@@ -90,7 +91,7 @@ class Selector:
     def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
         drafts = self.extract(fresh, scene)
         if self._home:
-            drafts = _judged(self._home, drafts)
+            drafts = harmless(self._home, drafts)
         if scene.ends:
             new = [draft.entry(RULES, _EPOCH) for draft in drafts]
             whole = msgspec.structs.replace(scene, current=after(scene.current, new))
@@ -172,6 +173,11 @@ class _Reader:
             detail = f"Agreed: {one_line(said[0].text, 120)}"
             self._keep(message, _Pending(Kind("decision"), proposal.text, detail), (proposal.turn,))
         tale = self._made_up(message)
+        steps = [] if tale else procedure(message.text)
+        for step in steps:
+            self._keep(message, _Pending(Kind("fact", "procedure", wanted=True), step))
+        if steps:
+            said = tuple(it for it in said if not it.heading or it.heading not in steps[0])
         about = ""  # what says that facts follow: "few things about me: ..."
         open_ = False  # whether open questions do
         for sentence, worth, over in zip(said, worthy(said), announced(said), strict=True):
@@ -328,8 +334,11 @@ class _Reader:
             kind.kind == "lesson" and "corrects" not in read(text).change
         ):
             return None
+        said = read(text)
         here = self._scene.project and (
-            changeable(text, kind) or self._ledger.nearest(read(text).terms - usual(), 1)
+            changeable(text, kind)
+            or said.values["number"]  # "make the whole sum 16500"
+            or self._ledger.nearest(said.terms - usual(), 1)
         )
         if not (here or may_change(text, kind, worth) or slip(text)):
             return None
@@ -346,7 +355,9 @@ class _Reader:
         if change is None and answer and confirms(answer):
             change = self._decide(text, self._ledger, place._replace(confirmed=True))
         if change and not kind.wanted and idle(text, change.surely):
-            change = None  # "now make the worker stop on a signal", "that's me for today"
+            # "now make the worker stop on a signal", "that's me for today"
+            otherwise = answer and valued_otherwise(text, change.target.content)
+            change = change if otherwise else None
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
         open_ = answered(text, kind.type == "decision", self._ledger, place.project)
@@ -361,8 +372,10 @@ class _Reader:
             return False
         if introduced(text) or introduced(old) or (everywhere(text) and everywhere(old)):
             return False  # somebody else has taken the place, or it holds in every project
+        here = self._scene.project and change.target.project == self._scene.project
         ours, theirs = subject(kind.type, text, self._scene), change.target.subject
-        return bool(ours and theirs) and ours != theirs
+        unnamed = here and ours == self._scene.subject  # "the app is called Lumo": of this one
+        return bool(ours and theirs) and ours != theirs and not unnamed
 
     def _goes_on(self, sentence: Sentence, worth: float, corrects: bool) -> bool:
         """Whether it goes on about the sentence before, and was put with it."""
@@ -471,24 +484,4 @@ def handoff_of(
         detail=found.detail,
         subject=subject("handoff", found.content, scene),
     )
-    return _quotable(draft)
-
-
-def _quotable(draft: Draft) -> Draft:
-    """Without lines that give orders to its reader. What a user said last may: it is quoted."""
-    said = ((line, line.partition(": ")[2] or line) for line in draft.detail.split("\n"))
-    lines = [it for it, text in said if not suspicious(text, it.startswith("User last: "))]
-    content = UNTOLD if suspicious(draft.content, True) else draft.content
-    return draft.with_(content=content, detail="\n".join(lines))
-
-
-def _judged(home: Home, drafts: Iterable[Draft]) -> list[Draft]:
-    """The drafts that may be kept: what is quoted must not give orders to a later reader."""
-    kept: list[Draft] = []
-    for draft in drafts:
-        if why := suspicious(f"{draft.content}\n{draft.detail}", True):
-            reason = f"{why}: {one_line(draft.content, 100)!r}"
-            home.trace("refused", where="rules", kind="poisoned", reason=reason)
-        else:
-            kept.append(draft)
-    return kept
+    return quotable(draft)

@@ -210,9 +210,20 @@ def _apart(new: Said, old: Said) -> bool:
     numbered = lower(cues.NUMBERED).match(new.low, new.lead)
     if numbered and not cued and numbered["number"] not in old.low and numbered["thing"] in old.low:
         return True
+    if not cued and _does_so_too(new, old):
+        return True
     if new.head & old.head and new.head - old.terms:
         return bool(old.head - new.terms) or not cued
     return False
+
+
+def _does_so_too(new: Said, old: Said) -> bool:
+    """Whether one says of another thing what the other says: "the oven has 4 shelves"."""
+    one, two = (lower(cues.DOES).match(it.low, it.lead) for it in (new, old))
+    if not one or not two or one["does"] != two["does"]:
+        return False
+    things = [words.terms(it["thing"]) for it in (one, two)]
+    return things[0].isdisjoint(old.terms) and things[1].isdisjoint(new.terms)
 
 
 def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[str, float]:

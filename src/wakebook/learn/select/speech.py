@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
 from wakebook.learn.phrases import cues, lower, pattern
@@ -24,6 +24,7 @@ LONGEST = 400  # characters of a sentence that is read
 ENTRY, WORDS = 300, 40  # characters and words of an entry
 RETOLD = 14  # words of somebody's news that the user tells in a row
 PLAIN = 25  # words of a statement that is remembered though it is not kept
+SEVERAL = 2  # steps that a procedure has at least
 HEADS = 3  # words of a line above tasks: "left for tomorrow:"
 EXCUSE = 3  # spaces of a fragment that a bare value belongs to
 ANNOUNCED = 60  # characters of a sentence after "a few rules" that only says where they hold
@@ -42,6 +43,7 @@ _RULED = re.compile(
     r"(?ms)^[ \t]*([-=*_])\1{2,}[ \t]*$.*?^[ \t]*\1{3,}[ \t]*$|(?<=[:?])\s*^[ \t]*-{3,}[ \t]*$.*"
 )
 _BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|[a-e]\))\s+(?:\[[ xX]?\]\s+)?")
+_STEP = re.compile(r"\s{0,12}\(?\d{1,2}[.)]\s+\S")
 _INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _END = re.compile(r"[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|(?<=[。！？])")
@@ -110,6 +112,21 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         for place, (part, over) in enumerate(found)
         if len(part) <= LONGEST and not quoted(part)
     )
+
+
+def procedure(text: str) -> list[str]:
+    """The steps that a user writes down, with the words before them, in lines that are as long as
+    an entry: "how we release: 1. bump the version 2. tag it"."""
+    lines = own_lines(text)
+    for place, line in enumerate(lines):
+        if line.endswith(":") and lower(cues.WAY).search(line.lower()):
+            head, found = line.strip(), list[str]()
+            steps = list(takewhile(_STEP.match, lines[place + 1 :]))
+            for step in steps:
+                more = " ".join([found[-1] if found else head, *step.split()])
+                found[-1:] = [more] if fits(more) else [*found[-1:], f"{head} {step.strip()}"]
+            return found if len(steps) >= SEVERAL and all(map(fits, found)) else []
+    return []
 
 
 def hosted(text: str) -> bool:
