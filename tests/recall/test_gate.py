@@ -108,6 +108,7 @@ def test_a_question_about_something_known_brings_it(
             "¿Qué día no puedo ir al despacho?",
             "miércoles",
         ),
+        ("Elegimos ostras para la cena del coro.", "¿Qué elegimos para cenar?", "ostras"),
         ("Die Schleuder steht bei Familie Brandt.", "Wo kann ich die Schleuder holen?", "Brandt"),
     ],
 )
@@ -185,6 +186,7 @@ def test_an_appointment_passes_and_a_habit_does_not() -> None:
     assert passes("I've got viva practice on friday and I'm panicking a bit.")
     assert passes("we have the inspector here next tuesday")
     assert not passes("answer me in whichever language I use, from today")
+    assert not passes("guten morgen, wir duzen unsere kunden") and passes("wir kommen morgen")
     assert not passes("I have choir on fridays") and not passes("the kiln runs on tuesday")
 
 
@@ -225,6 +227,10 @@ def test_what_is_done_is_no_answer_to_what_is_left(memory: Memory, projects: Pat
         ("nothing gets restarted while i'm gone", True),
         ("bis ich zurück bin, nichts löschen", True),
         ("nothing is restarted while it is gone", False),
+        ("i need the stamped papers by the 30th", True),
+        ("only plan, no code today", True),
+        ("heute nichts mehr ändern", True),
+        ("nothing is in stock, today's list says so", False),
     ],
 )
 def test_what_held_until_a_day_is_over_after_it(text: str, is_over: bool) -> None:

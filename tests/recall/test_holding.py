@@ -101,6 +101,20 @@ def test_what_was_put_aside_is_told_until_somebody_goes_on_with_it() -> None:
     assert parked([aside, other], NOW + timedelta(days=90)) == []
 
 
+def test_what_is_left_is_told_beside_a_later_session_of_one_small_thing() -> None:
+    words = "Report: Seeds work. Left: test_two_hubs.\nUser last: good\nLeft: test_two_hubs."
+    left = handed("a", "Seeds work.", words, days=9)
+    small = handed("b", "Fixed.", "Asked: a typo in the readme\nReport: Fixed.", days=8)
+    assert parked([left, small], NOW) == [left]
+    assert parked([left, small, small.with_(id="c")], NOW) == [left]
+    assert parked([left], NOW) == []  # the last one is told as it is
+    work = handed("b", "Done.", "Report: Done.\nTests: 3 passed", days=8)
+    long = handed("b", "The shop has a page for every print now.", "User last: lovely", days=8)
+    for later in (work, long, handed("b", "Fixed.", "Asked: test_two_hubs please", days=8)):
+        assert parked([left, later], NOW) == []
+    assert parked([left, small], NOW + timedelta(days=20)) == []
+
+
 def handed(name: str, content: str, detail: str, days: int) -> Entry:
     at = NOW - timedelta(days=days)
     return Entry(id=name, timestamp=at, type="handoff", content=content, session=name).with_(

@@ -202,3 +202,10 @@ def test_what_was_doubted_is_told_with_the_newer_words() -> None:
     assert stale.current(f"{old}. Ask Tom.", Utterance("", 100)).startswith(shown)
     assert stale.current(old, Utterance("", 500)) == old, "said again since"
     assert Stale([]).current(old, Utterance("", 100)) == old
+
+
+def test_a_change_may_begin_with_what_it_is_about() -> None:
+    old = "the worktop is granite, and the floor is oak"
+    new = "and about the worktop, at that price we'd rather go with laminate"
+    assert told(old, new).startswith(f"the worktop is granite (perhaps no longer: {new})")
+    assert told("the floor is oak", new) == "the floor is oak"

@@ -358,6 +358,9 @@ def test_mockery_within_a_turn_is_left_out(home: Memory) -> None:
 def test_what_a_request_presupposes_is_a_finding(home: Memory) -> None:
     talk(home, "s1", "now that we're 14 zebras, can you redo the stalls?", "Done.")
     assert "14 zebras" in pack(home, "how many zebras are there?").text
+    said = "my niece Ida loves the lion, so maybe a lion cake for her birthday?"
+    talk(home, "s2", said, "Lovely.")
+    assert "Ida loves the lion" in pack(home, "which animal does my niece love?").text
 
 
 def test_what_was_reported_anew_and_told_is_not_told_as_it_was(home: Memory) -> None:
@@ -558,3 +561,12 @@ def test_a_report_of_something_else_keeps_no_finding_back(home: Memory) -> None:
 def test_a_brain_dump_before_one_forgets_it_is_no_secret(home: Memory) -> None:
     talk(home, "s1", "before i forget it all: the zebra pages are 50 since yesterday", "Fine.")
     assert "50" in pack(home, "how many zebra pages?").text
+
+
+def test_the_rest_of_a_turn_that_was_replaced_in_part_is_a_finding(home: Memory) -> None:
+    said = "the zebra stall has 30 boxes. its door is painted green. we feed the zebras at 7"
+    path = talk(home, "s1", said, "Noted.", days=9)
+    old = entry(1, "we feed the zebras at 7", evidence=(1,), transcript=path, session="s1")
+    append(home, old)
+    append(home, entry(2, "we feed the zebras at 9 now", replaces=(old.id,)))
+    assert "painted green" in pack(home, "what colour is the door of the zebra stall?").text

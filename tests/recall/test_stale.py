@@ -210,3 +210,10 @@ def test_a_number_that_was_lost_need_only_stand_beside_one_word_in_an_agents_ans
     assert stale.correction(answer) is None  # the user may mean something else
     other = answer._replace(text="Version 1.12 of the parser is in.", agent=True)
     assert stale.correction(other) is None
+
+
+def test_a_mail_that_was_pasted_takes_nothing_back() -> None:
+    old = "The loft heater is set to 19 degrees."
+    mail = "From: Ada Bell\nSubject: heater\n\nThe loft heater is set to 17 degrees."
+    assert judged(old, f"what do you make of this?\n\n{mail}") == "stands"
+    assert judged(old, "a note:\nThe loft heater is set to 17 degrees.") == "gone"

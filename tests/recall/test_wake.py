@@ -201,6 +201,15 @@ def test_what_was_said_here_is_told_though_it_is_no_entry(memory: Memory, projec
     assert "8090" not in elsewhere
 
 
+def test_what_was_wrong_for_a_moment_is_not_told(memory: Memory, projects: Path) -> None:
+    claude = Claude(projects).user("the spare shuttle of the loom is in the blue box")
+    claude.agent("Noted.").user("the legend of the pattern is missing its last row")
+    claude.agent("Put right.").user("thanks, bye").agent("Bye.")
+    memory.catch_up(closing=True)
+    said = memory.turns.start(cwd="/home/mira/tidepool").text
+    assert "blue box" in said and "last row" not in said.split("## Also Said Here")[-1]
+
+
 def test_what_is_said_once_more_is_told_once() -> None:
     now = datetime(2026, 11, 9, tzinfo=UTC)
     texts = ("again: pnpm in this repo", "again: the kiln has two doors")
@@ -291,3 +300,16 @@ def test_what_somebody_sees_to_is_no_fact_after_some_weeks() -> None:
     assert [one.content for one in state.facts()] == ["Jolene is in legal"]
     soon = State(Known(resolve(entries), Registry(), now - timedelta(days=10), Briefing()))
     assert len(list(soon.facts())) == 2
+
+
+def test_a_line_that_says_less_gives_way_to_one_that_says_more() -> None:
+    now = datetime(2026, 11, 9, tzinfo=UTC)
+    texts = (
+        "deploys on tuesdays",
+        "deploys on tuesdays, as Ola has the pager and the shop is quiet",
+    )
+    entries = [
+        Entry(id=new_id(), timestamp=now, type="fact", content=text, session="s") for text in texts
+    ]
+    said = _Said(State(Known(resolve(entries), Registry(), now, Briefing())), "")
+    assert said.fresh(entries, lambda one: one.content) == [texts[1]]

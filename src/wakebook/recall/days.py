@@ -41,13 +41,13 @@ _DAY = re.compile(
 _VAGUE = re.compile(
     r"\b(?:recently|lately|ago|(?:this|next|last) (?:week\w*|month|year|spring|summer|winter)"
     r"|(?:till|until|by) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|morgen|mañana)\b",
+    r"|(?<!guten )morgen|mañana)\b",
     re.IGNORECASE,
 )
 # what is over soon: "ignore it till Friday"
 _PASSES = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:week\w*|month|morning|afternoon|evening)"
-    r"|(?:till|until|by|bis|hasta|jusqu['’]?\w*) |heute|morgen|hoy|mañana|demain"
+    r"|(?:till|until|by|bis|hasta|jusqu['’]?\w*) |heute|(?<!guten )morgen|hoy|mañana|demain"
     r"|(?:['’]ve got|have) (?:[\w'’-]+ ){1,4}(?:on|this|next) \w+day\b)",
     re.IGNORECASE,
 )
@@ -90,7 +90,15 @@ _WHILE_AWAY = re.compile(
     re.IGNORECASE,
 )
 _ON_THE = re.compile(r"\b(?:on|by) the (?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of)", re.IGNORECASE)
-_TO_DO = re.compile(r"\b(?:(?:have|has|need|needs) to|must|will)\b|['’]ll\b", re.IGNORECASE)
+_TO_DO = re.compile(
+    r"\b(?:(?:have|has|need|needs) to|(?:i|we) need|must|will)\b|['’]ll\b", re.IGNORECASE
+)
+_THAT_DAY = re.compile(  # "plan first, no code today"
+    r"\b(?:no|not|don['’]?t|only|just|nothing|nur|kein\w*|nichts?|s[oó]lo|nada|pas|rien)\b"
+    r"[^.;!?]{0,40}\b(?:today|tonight|heute|hoy|aujourd['’]hui)\b(?!['’]s)"
+    r"|\b(?:heute|hoy|aujourd['’]hui) (?:nur|kein\w*|nichts?|s[oó]lo|nada|pas de|rien)\b",
+    re.IGNORECASE,
+)
 _PUT_IN = re.compile(r" \(\d{1,2} [A-Z][a-z]+ \d{4}\)")
 
 
@@ -122,6 +130,8 @@ def over(text: str, said: date, today: date) -> bool:
         return bool(dates) and all(one is not None and one < today for one in dates)
     if _WHILE_AWAY.search(text):
         return said + timedelta(days=ABSENT) < today
+    if _THAT_DAY.search(text):
+        return said < today
     on_the = _ON_THE.search(text)
     if not on_the or not _TO_DO.search(text):  # "the rent is due on the 2nd" holds every month
         return False

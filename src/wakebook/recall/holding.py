@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
-from itertools import chain
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from wakebook.base import words
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 HEADING = 2  # lines of a handoff before its words
 ASKED, LAST, LEFT, REPORT = "Asked: ", "User last: ", "Left: ", "Report: "
 LEAST = 4  # words of a report
-PARKED = 60  # days after which nobody goes on with what was put aside
+PARKED = 60  # days after which nobody goes on with what was put aside ...
+WAITING = 14  # ... and with what a session left before a small one
+SLIGHT = 6  # words of the report of a small one
 AGAIN = 3  # words of what is known again
 ALIKE = 40  # characters by which the user's own words are known again
 _LABEL = re.compile(r"((?:[A-Z][a-z]+(?: last)?: )?)(.*)")
@@ -81,20 +83,37 @@ def holding(
 
 
 def parked(entries: Iterable[Entry], now: datetime) -> list[Entry]:
-    """The last handoff of work that was put aside ("park that, print is more urgent") and that no
-    later session has gone on with; none if there is none."""
+    """The last handoff of work that was put aside ("park that, print is more urgent"), or that left
+    something before a session of one small thing, if no later session has gone on with it."""
     closed = [one for one in entries if one.type == "handoff"]
     closed.sort(key=lambda one: one.timestamp, reverse=True)
+    slight = len(list(takewhile(_is_slight, closed)))  # so many of the last
     for place, one in enumerate(closed):
-        lines = dict(line.partition(": ")[::2] for line in one.detail.split("\n"))
-        if not place or not _idle(cues.PARKS, lines.get("User last", "")):
+        lines = _lines(one)
+        aside = _idle(cues.PARKS, lines.get("User last", ""))
+        left = place <= slight and "Left" in lines
+        if not place or not (aside or left):
             continue
         about = words.terms(lines.get("Asked", one.content)) - usual()
         branch = f"Branch: {lines.get('Branch')}"
         later = [f"{it.content}\n{it.detail}" for it in closed[:place]]
         on = any(branch in it or len(about & words.terms(it)) * 2 > len(about) for it in later)
-        return [] if on or one.timestamp < now - timedelta(days=PARKED) else [one]
+        open_ = words.terms(lines.get("Left", "")) - usual()
+        on = on or (not aside and any(open_ & words.terms(it) for it in later))
+        days = PARKED if aside else WAITING
+        return [] if on or one.timestamp < now - timedelta(days=days) else [one]
     return []
+
+
+def _is_slight(handoff: Entry) -> bool:
+    """Whether its session was about one small thing, and is over: "Fixed."."""
+    lines = _lines(handoff)
+    brief = len(lines.get("Report", handoff.content).split()) <= SLIGHT
+    return brief and lines.keys().isdisjoint(("Left", "Branch", "Tests"))
+
+
+def _lines(handoff: Entry) -> dict[str, str]:
+    return dict(line.partition(": ")[::2] for line in handoff.detail.split("\n"))
 
 
 def _of_list(sentence: str, since: Sequence[Utterance]) -> str:

@@ -148,7 +148,7 @@ def _states(sentence: Sentence) -> bool:
         return False
     if requests(text.lower()) and lasts(text) < LASTS:
         return False
-    return not any(pattern(form).search(text) for form in (forms.ORDER, forms.HOW))
+    return not any(pattern(form).search(text) for form in (forms.ORDER, forms.HOW, forms.BUG))
 
 
 # --- what was said, and where -------------------------------------------------------------------

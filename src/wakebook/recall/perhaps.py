@@ -94,10 +94,14 @@ _BARE = re.compile(rf"(?:{_MEANT}[,.! ]+)+(?P<first>.+)|(?P<last>.+?)[,. ]+{_MEA
 NO = re.compile(
     r"(?:\w+[,!]? )?(?:no+|nope|nah|nein|non)[, ]+(?:the |der |die |das |el |la |le )?\S*\d"
 )
+_RATHER = re.compile(  # "and about the worktop, at that price we'd rather go with laminate"
+    r"(?:(?:and|so|now|but|ok|und|y|et)[, ]+)*(?:about|as for|regarding|concerning|zu[rm]?|bei[m]?|"
+    r"sobre|en cuanto a|pour|quant à) (?:the |our |my |de[rmn] |die |das |el |la |le |les )?"
+    r"(?P<about>[\w'-]+(?: [\w'-]+){0,2})[,:] .*\b(?:rather|better|instead|go with|take|"
+    r"make (?:it|that)|lieber|doch|statt|mejor|en vez|plutôt)\b"
+)
 _DENIES = re.compile(r"(?:no|nope|nah|nein|nee|non)[,.!] ")
 _VALUES = re.compile(r"\S*\d\S*|[^\W\d_]+day\b")
-
-
 _SINCE = re.compile(r"^(?:ever )?since (?:we|i)\b|^seit (?:wir|ich)\b|^desde que\b|^depuis que\b")
 _WHERE = re.compile(
     r"\b(?:in|at|im|am|bei|beim|auf|en|à|au|chez|dans)(?: (?:the|our|der|den|dem|die|el|la|le|l'))?"
@@ -114,6 +118,7 @@ _US = re.compile(r"\b(?:we|we're|i|i'm|wir|ich|nous|je)\b")
 class Change(NamedTuple):
     clause: str  # of the old words
     by: str  # the later ones
+    named: bool = False  # they begin with what they are about
 
 
 class _Clause:
@@ -179,6 +184,9 @@ def changed(new: str, old: str, topic: frozenset[str] = frozenset()) -> Change |
         return None
     if later.left and _PLACED.search(old):
         return Change(old, new)
+    if later.about and later.about <= heard(old).terms:
+        parts = (it.text for it in earlier.clauses if later.about <= it.said.terms)
+        return Change(next(parts, old), new, True)
     if not (later.cued or later.kinds & earlier.kinds or later.begins & earlier.begins):
         return None
     before = heard(old)
@@ -195,6 +203,7 @@ class _Outline(NamedTuple):
     clauses: tuple[_Clause, ...]
     unmeant: bool  # a plan, a question, what might be
     left: bool  # one has moved
+    about: frozenset[str]  # what it would rather have otherwise
     cued: bool
     kinds: frozenset[str]  # of its values
     begins: frozenset[frozenset[str] | None]  # what its clauses are about, None for a wish
@@ -203,10 +212,12 @@ class _Outline(NamedTuple):
 @lru_cache(maxsize=8192)
 def _outline(text: str) -> _Outline:
     said, clauses = heard(text), tuple(map(_Clause, _parts(text)))
+    rather = _RATHER.match(said.low)
     return _Outline(
         clauses,
         said.planned or "hypothetical" in said.cues or text.rstrip().endswith("?"),
         _has_left(text),
+        words.terms(rather["about"] if rather else "") - usual(),
         any(one.cued for one in clauses),
         frozenset().union(*(one.values for one in clauses)),
         frozenset(one.frame.head for one in clauses if one.frame)

@@ -321,7 +321,7 @@ class _Choice:
             elif changed and not passage.partly:
                 text, passage = changed.rest or text, passage._replace(partly=changed.text)
         elif row.turn:
-            text = self._turn(passage, text)
+            passage, text = self._turn(passage, text)
             gone = passage.replaced_by and not passage.done and len(text) < SAYS_MORE
             if text and gone and GONE not in text:  # what holds is an entry of its own
                 return f"{GONE}, see {passage.replaced_by}"
@@ -342,14 +342,18 @@ class _Choice:
         words = f"{words}\n{asked or reply}" if beside else words
         return Told(passage, worth, line, size, group_of(passage, self._zone), words)
 
-    def _turn(self, passage: Passage, text: str) -> str:
-        """What a turn tells that holds."""
+    def _turn(self, passage: Passage, text: str) -> tuple[Passage, str]:
+        """What a turn tells that holds; if that was asked for, it is not as good as replaced."""
         speaker = passage.row.speaker
         if unsaid(self._around.after(passage)):
-            return ""
+            return passage, ""
         if made_up(passage, self._around.before(passage)):
             text = "" if speaker == "agent" else out_of_character(text)
-        return self._holding(passage, typed(text.removeprefix(f"{speaker}: "), speaker == "agent"))
+        whole = typed(text.removeprefix(f"{speaker}: "), speaker == "agent")
+        text = self._holding(passage, whole)
+        if len(text) < len(whole) and self._asked.worth(text, passage.language):
+            passage = passage._replace(replaced_by="")
+        return passage, text
 
     def _asked_for(self, passage: Passage) -> str:
         """What an agent's turn is the outcome of, if that is short and was not told."""

@@ -36,6 +36,7 @@ from wakebook.learn.select.said import (
     read,
     usual,
 )
+from wakebook.learn.select.speech import own_lines
 from wakebook.recall import days
 from wakebook.recall.perhaps import (
     FRAME,
@@ -166,7 +167,7 @@ class Stale:
         about."""
         self._topic |= topic
         for one in said:
-            parts = sentences(one.text)
+            parts = sentences(_typed(one))
             for before, text, then in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
                 if "?" in text[-2:]:
                     continue
@@ -246,7 +247,7 @@ class Stale:
             change = changed(one.text, sentence.text, topic)
             if not change or beside(one.text, sentence.text):
                 continue
-            if _hardly(f"{one.before} {one.text}".strip(), sentence.text):
+            if not change.named and _hardly(f"{one.before} {one.text}".strip(), sentence.text):
                 continue
             clause = change.clause.strip(_MARKS)
             last = found.get(clause)
@@ -440,6 +441,11 @@ def spoken(passage: Passage) -> Utterance:
     row = passage.row
     talk = passage.path if row.turn else ""
     return Utterance(passage.content, row.at, talk, row.place, row.speaker == "agent")
+
+
+def _typed(one: Utterance) -> str:
+    """What was said, without what was pasted: a mail, a log."""
+    return "\n".join(own_lines(one.text)) if one.talk and "\n" in one.text else one.text
 
 
 def sentences(text: str) -> list[str]:

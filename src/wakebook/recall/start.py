@@ -473,16 +473,18 @@ class _Said:
         self, entries: Iterable[Entry], line: Callable[[Entry], str], most: int = EACH
     ) -> list[str]:
         """The lines of the first entries that still hold and say something new."""
-        found: list[str] = []
+        found: list[tuple[frozenset[str], str]] = []
         for entry in self._state.lasting(entries):
             terms = words.terms(_TITLE.sub("", unmarked(entry.content)))
             if not self._has(entry.content, terms):
                 entry = entry.with_(content=once(entry.content, self._knows))
-                found.append(line(entry))
+                # "deploys = tuesdays only", and before that with a reason
+                found = [it for it in found if len(it[0]) < 2 or not it[0] < terms]
+                found.append((terms, line(entry)))
                 self._told += [terms, words.terms(entry.content)]
             if len(found) == most:  # the others need not be looked at, which takes its time
                 break
-        return found
+        return [text for _, text in found]
 
     def lately(self) -> list[str]:
         """What was said here and is not kept, as far as it holds."""
