@@ -453,6 +453,8 @@ def test_a_wish_that_is_said_again_is_told_once_in_its_full_words() -> None:
     again = said("and as always no tables please, my reader makes a mess of them", 3)
     assert about([full, again], Registry()) == [full]
     assert about([again, full], Registry()) == [full]
+    wide = said("for all my projects: british spelling in docs and no co-author on a commit", 40)
+    assert about([said("british spelling please, as everywhere", 3), wide], Registry()) == [wide]
 
 
 def test_what_is_said_of_a_day_there_is_not_lost() -> None:

@@ -805,3 +805,22 @@ def test_a_question_in_german_needs_no_mark() -> None:
     assert Sentence("kannst du mir den plan zeigen").asked
     assert Sentence("if its noon in Oslo what time is it in Lima").asked
     assert not Sentence("das weißt du ja").asked
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("queueup is elixir + phoenix, postgres.", True),
+        ("queueup is a waiting list for shops, written in elixir", True),
+        ("queueup is slow today", False),
+        ("queueup is a pain", False),
+        ("queueup should export to epub", False),
+    ],
+)
+def test_what_the_project_is_is_kept(said: str, kept: bool) -> None:
+    found = extract(said, scene=Scene(project="/home/zoe/code/queueup", subject="queueup"))
+    assert [one.content for one in found] == [said] * kept
+
+
+def test_how_something_works_for_the_user_is_no_fact() -> None:
+    assert contents("works very well with my screen reader, nice") == []

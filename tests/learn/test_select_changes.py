@@ -987,3 +987,70 @@ def test_half_an_hour_is_a_number() -> None:
     new = "a visit to the workshop takes half an hour now"
     [kept] = extract(new, scene=Scene(current=[old], project="p"))
     assert kept.replaces == (old.id,)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        # for a while, or one thing more
+        (
+            "we train in the sports hall on Saturdays",
+            "that one saturday we train in the park instead",
+        ),
+        (
+            "parcels go out on Saturday",
+            "only that week parcels go out on friday instead of saturday",
+        ),
+        ("we're closed on Mondays", "from november on we're closed on Sundays as well"),
+        ("die Theorie ist dienstags", "ausnahmsweise ist die Theorie diese Woche montags"),
+        ("le cours est le mardi à 20h", "cette semaine seulement, le cours est le jeudi à 20h"),
+        # what did not happen
+        ("the budget for the kitchen is 18,000", "we nearly raised the kitchen budget to 24,000"),
+        (
+            "one matinee, saturday 2:30",
+            "they asked for a matinee on sunday at 2 but that's not happening",
+        ),
+        # of others, and of an earlier time
+        ("the gateway is a Raspberry Pi 4", "someone on the forum had a pi 5 as gateway for that"),
+        ("a ticket costs 14 euros", "last winter we sold the tickets for 11 euros"),
+        ("backups run at 01:00", "in 2019 backups ran at noon and everything froze"),
+        ("our participants get a 5 euro voucher", "the Ghent study gives a 10 euro voucher"),
+        ("Café Lune pays 0.85 for a croissant", "schools pay 0.60 for a croissant"),
+        ("la cuota adulta es de 140 euros", "la cuota infantil es de 95 euros"),
+        # of another one by its number
+        ("9B has maths in room 204", "9C has maths in room 112 now"),
+        (
+            "year 9 parents' evening is on 14 october",
+            "year 10's parents' evening moved to 21 october",
+        ),
+        ("call time on day one is 6:00", "call time on day two is 9:00"),
+    ],
+)
+def test_what_is_no_lasting_change_of_the_same_thing_replaces_nothing(
+    older: str, newer: str
+) -> None:
+    old = known("a", "fact", older).with_(project="p")
+    for kept in extract(newer, scene=Scene(current=[old], project="p")):
+        assert not kept.replaces and not kept.detail
+
+
+def test_the_same_thing_by_its_number_may_change() -> None:
+    old = known("a", "fact", "9B has maths in room 204").with_(project="p")
+    [kept] = extract("9B has maths in room 118 now", scene=Scene(current=[old], project="p"))
+    assert kept.replaces == (old.id,)
+
+
+def test_what_remains_by_the_agents_word_closes_the_rest_of_a_list() -> None:
+    said = "brain is soup. things to do:\n- hire a van\n- have the post redirected\n- quit the gym"
+    [*tasks] = extract(said, scene=Scene(project="p"))
+    assert [(one.type, one.content) for one in tasks] == [
+        ("task", "hire a van"),
+        ("task", "have the post redirected"),
+        ("task", "quit the gym"),
+    ]
+    current = [logged(one).with_(project="p") for one in tasks]
+    report = ("the van and the gym are sorted out, one way or the other", ">Then the post remains.")
+    later = talk(*report, name="s2-")
+    done = SELECTOR.extract(later, Scene(current=current, project="p"))
+    assert {one.content for one in done if one.status == "done"} >= {"hire a van", "quit the gym"}
+    assert not [one for one in done if one.content == "have the post redirected"]

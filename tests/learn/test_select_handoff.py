@@ -375,3 +375,15 @@ def test_a_passing_question_leaves_no_handoff(said: str, answer: str) -> None:
     assert last_words(talk(said, f">{answer}", "thx"), (), (), here=True) is None
     order = "use redis or postgres for the queue then"
     assert last_words(talk(order, ">It is postgres now, in queue.py.", "ok"), (), (), here=True)
+
+
+def test_a_question_that_the_user_cannot_answer_yet_is_left() -> None:
+    said = [
+        user("mysql to postgres, table by table, I want to be able to stop at any time", 1),
+        agent("3 of 7 tables are over. Before items: may legacy_sku be empty?", 2, *EDITS),
+        user("no clue, gotta ask the warehouse. stop here then", 3),
+        agent("Stopped after units.", 4),
+    ]
+    assert lines(said)["Left"] == "Before items: may legacy_sku be empty?"
+    told = [*said, user("they say legacy_sku may be empty, before items too", 5), agent("Good.", 6)]
+    assert "Left" not in lines(told)

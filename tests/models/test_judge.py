@@ -18,14 +18,14 @@ def test_changes_are_told_from_what_only_looks_like_them() -> None:
     group, the change is the likelier one."""
     lines = (LABELS / "contrast_test.jsonl").read_text("utf-8").splitlines()
     right = total = 0
-    for group in map(json.loads, lines[::3]):
+    for group in map(json.loads, lines[::5]):
         said = [
             (judge.likely([group["before"]], it["part"])[0], it["rel"] in ("replaces", "ends"))
             for it in group["later"]
         ]
         pairs = [(one, two) for one, yes in said if yes for two, no in said if not no]
         right, total = right + sum(one > two for one, two in pairs), total + len(pairs)
-    assert total > 200
+    assert total > 120
     assert right / total > 0.8
 
 
@@ -33,14 +33,16 @@ def test_the_likeliest_of_some_older_sentences_is_mostly_the_right_one() -> None
     """In talks that it has not learned from: a message that changes something, and the messages
     before it."""
     right = total = 0
-    for talk in map(json.loads, (LABELS / "talks_test.jsonl").read_text("utf-8").splitlines()[::8]):
+    for talk in map(
+        json.loads, (LABELS / "talks_test.jsonl").read_text("utf-8").splitlines()[::12]
+    ):
         said = [one["text"] for one in talk["messages"]]
         for change in talk["changes"]:
             held, others = change["held"], said[max(0, change["new"] - 6) : change["new"]]
             others = [one for one in others if change["held"] not in one][:5]
             chances = judge.likely([held, *others], change["says"])
             right, total = right + (max(chances) == chances[0]), total + 1
-    assert total > 100
+    assert total > 70
     assert right / total > 0.7  # by chance .17 to .5
 
 
@@ -49,7 +51,7 @@ def test_with_the_agents_reply_more_is_known() -> None:
     likeliest more often."""
     lines = (LABELS / "talks_test.jsonl").read_text("utf-8").splitlines()
     alone = answered = total = 0
-    for talk in map(json.loads, lines[-45:]):
+    for talk in map(json.loads, lines[-45::2]):
         said = talk["messages"]
         for change in talk["changes"]:
             before = [one["text"] for one in said[max(0, change["new"] - 6) : change["new"]]]
@@ -61,7 +63,7 @@ def test_with_the_agents_reply_more_is_known() -> None:
                 first = max(chances) == chances[0]
                 alone, answered = alone + (first and not with_it), answered + (first and with_it)
             total += bool(reply)
-    assert total > 150
+    assert total > 75
     assert answered > 1.04 * alone
 
 

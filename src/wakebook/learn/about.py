@@ -63,7 +63,13 @@ _PARTS = re.compile(r"[-_. ]+")
 _MY = r"\b(?:my|our|meine?|unsere?|mis?|mon|ma|mes)"
 _OF = "for|at|in|with|from|of|bei|für|von|pour|chez|de|para|en|con"
 _WHERE = rf"(?:^|[.;,] |\b(?:{_OF}) )"
+OPENS = "^(?:the )?"
 _SAYS = r"(?:['’]s| (?:is|are|uses?|has|runs|needs|must|stays|ist|nutzt|es|usa|est))\b"
+_AS_ALWAYS = re.compile(  # "british spelling please, as everywhere"
+    r"(?i)\b(?:please,? )?as (?:always|everywhere|usual|ever|i (?:said|told you))\b"
+    r"|\bwie (?:immer|überall)\b"
+    r"|\bcomo (?:siempre|en todo)\b|\bcomme (?:toujours|partout)\b"
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SIGNS = (
     "GENERAL",
@@ -257,12 +263,12 @@ def is_own(entry: Entry, registry: Registry) -> bool:
         return False
     if _has(forms.LOCAL, text):  # "wherever we work" may stand among the rules of a repository
         return not _has(forms.LOCAL, entry.content) and _has(forms.GENERAL, entry.content)
-    if entry.project and _names(entry.content, entry.project, "^(?:the )?", _SAYS):
+    if entry.project and mentions(entry.content, entry.project, OPENS, _SAYS):
         return False  # "atlas is metric only, no miles anywhere"
     if not entry.project or _has(forms.GENERAL, text) or _has(cues.SCOPE, _announced(entry)):
         return True
     family = _has(rf"(?:{_MY}) (?:[\w-]+ )?(?:{forms.KIN}|{forms.PETS})\b", entry.content)
-    if _names(entry.content, entry.project) and not family:
+    if mentions(entry.content, entry.project) and not family:
         return False
     mine = (forms.FIRST, forms.TO_ME)  # "I prefer uv", "keep your answers short"
     prefers = kind == "preference" and any(_has(form, text) for form in mine)
@@ -270,7 +276,7 @@ def is_own(entry: Entry, registry: Registry) -> bool:
     return prefers or own(text) >= least
 
 
-def _names(text: str, project: str, before: str = _WHERE, after: str = r"\b") -> bool:
+def mentions(text: str, project: str, before: str = _WHERE, after: str = r"\b") -> bool:
     """Whether a sentence says that it is about the project: "for nordwind i bill 92 an hour"."""
     name = project.rpartition("/")[2].removesuffix(".git").lower()
     parts = {part for part in (name, *_PARTS.split(name)) if len(part) >= NAME}
@@ -414,7 +420,7 @@ def _rank(entry: Entry) -> int:
 
 def _same(one: Entry, other: Entry) -> bool:
     """Whether two entries say the same, or belong together."""
-    left, right = words.terms(one.content), words.terms(other.content)
+    left, right = (words.terms(_AS_ALWAYS.sub("", it.content)) for it in (one, other))
     least, shared = min(len(left), len(right)), len(left & right)
     if _again(one) or _again(other):
         return shared >= max(2, NEAR * least)
@@ -424,7 +430,8 @@ def _same(one: Entry, other: Entry) -> bool:
 
 def _again(entry: Entry) -> bool:
     """Whether it says itself that it was said before: "and as always no tables please"."""
-    return pattern(cues.REPEATS).match(entry.content) is not None
+    again = pattern(cues.REPEATS).match(entry.content) or _AS_ALWAYS.search(entry.content)
+    return again is not None
 
 
 def _alike(one: Entry, other: Entry) -> bool:

@@ -67,6 +67,7 @@ def last_words(
     requested = (one for one in wanted if one != last and any(map(_requests, split(one))))
     asked = _answered(messages, report) or next(requested, wanted[0])
     ends = _left(report, last) or _left_before(messages, report)
+    ends += _unanswered(messages)
     left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*ends, *open_[-4:])]
     lines = [
         _line("Asked", asked if asked != last else ""),
@@ -231,6 +232,20 @@ def _left_before(messages: Sequence[Message], report: str) -> list[str]:
             terms = words.terms(" ".join(labelled)) - usual()
             return [] if len(terms & since) > GOES_ON else [cut(it, 160) for it in labelled]
         since |= words.terms(text)
+    return []
+
+
+def _unanswered(messages: Sequence[Message]) -> list[str]:
+    """What the agent asked at last, if the user cannot say yet: "no idea, I have to ask Ines"."""
+    since: frozenset[str] = frozenset()
+    for agent, user in reversed([*pairwise(messages)]):
+        if user.role != "user":
+            continue
+        asked = agent.role == "agent" and [it for it in _sentences(plain(agent.text)) if "?" in it]
+        if asked and lower(cues.UNDECIDED).search(user.text.lower()):
+            answered = len(words.terms(asked[-1]) - usual() & since) > GOES_ON
+            return [] if answered else [cut(asked[-1], 160)]
+        since |= words.terms(user.text)
     return []
 
 

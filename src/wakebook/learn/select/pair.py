@@ -51,6 +51,8 @@ _TOKEN = re.compile(r"[\w€$£](?:[\w.:'’/%-]*[\w%])?")
 _DIGITS = re.compile(r"\d+")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _WRITTEN = re.compile(r"[A-ZÀ-Þ]\w|\w[-\d]")  # a name, or a code
+_NAMED = re.compile(r"(?:[Tt]he|[Ee]l|[Ll][ae]) ([A-ZÀ-Þ][\w'’-]+) [a-zß-ÿ]")
+_OURS = re.compile(r"\b(?:we|our|us|i|my|nuestr\w+|nosotros|mi|notre|nous|nos|mon|ma)\b")
 _FLOAT = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -142,7 +144,7 @@ def _may(new: Said, older: Older) -> bool:
         return False
     if new.terms <= old.terms and not cued:
         return False
-    if "former" in new.cues or _apart(new, old):
+    if "former" in new.cues or _passing(new) or _apart(new, old):
         return False
     if new.long_since and "corrects" not in new.cues:
         return False
@@ -207,22 +209,57 @@ def _apart(new: Said, old: Said) -> bool:
     another = lower(cues.ANOTHER).match(new.low, new.lead)
     if another and not cued and not words.terms(another.group()) <= old.terms:
         return True
-    numbered = lower(cues.NUMBERED).match(new.low, new.lead)
-    if numbered and not cued and numbered["number"] not in old.low and numbered["thing"] in old.low:
+    if _other_number(new, old, cued):
         return True
-    if not cued and _does_so_too(new, old):
+    if not cued and (_does_so_too(new, old) or _of_others(new, old)):
         return True
     if new.head & old.head and new.head - old.terms:
         return bool(old.head - new.terms) or not cued
     return False
 
 
+def _passing(new: Said) -> bool:
+    """Whether it changes nothing that lasts: an exception, what nearly happened, what somebody else
+    has, a tale of an earlier time ("last winter we sold them for 11")."""
+    if lower(cues.NO_CHANGE).search(new.low):
+        return True
+    bygone = lower(cues.BYGONE).match(new.low, new.lead)
+    return bool(bygone) and new.change <= ({"ends"} if new.values["number"] else set())
+
+
+def _other_number(new: Said, old: Said, cued: bool) -> bool:
+    """Whether they are about two of several: "table 7", "9C", "day two"."""
+    one, two = (lower(cues.ONE_OF).match(it.low, it.lead) for it in (new, old))
+    if one and two and one["thing"] == two["thing"]:
+        ours, theirs = (it["number"] or it["code"] for it in (one, two))
+        return ours != theirs and theirs not in new.low
+    if cued:
+        return False
+    numbered = lower(cues.NUMBERED).match(new.low, new.lead)
+    if numbered and numbered["number"] not in old.low and numbered["thing"] in old.low:
+        return True
+    which = [dict(lower(cues.WHICH).findall(it.low)) for it in (new, old)]
+    apart = any(which[0][it] != which[1][it] for it in which[0].keys() & which[1].keys())
+    numbers = [
+        it.values["number"] - {*of.values()} for it, of in zip((new, old), which, strict=True)
+    ]
+    return apart and all(numbers) and numbers[0] != numbers[1]
+
+
+def _of_others(new: Said, old: Said) -> bool:
+    """Whether it is about something with a name, not about what the user calls "our"."""
+    named = _NAMED.match(new.text, new.lead) if not lower(cues.GERMAN).search(new.low) else None
+    if not named or named[1].lower() in old.low or _OURS.search(new.low):
+        return False
+    return _OURS.search(old.low) is not None
+
+
 def _does_so_too(new: Said, old: Said) -> bool:
     """Whether one says of another thing what the other says: "the oven has 4 shelves"."""
     one, two = (lower(cues.DOES).match(it.low, it.lead) for it in (new, old))
-    if not one or not two or one["does"] != two["does"]:
+    if not one or not two or words.stem(one["does"]) != words.stem(two["does"]):
         return False
-    things = [words.terms(it["thing"]) for it in (one, two)]
+    things = [words.terms(it["thing"] or it["whose"]) for it in (one, two)]
     return things[0].isdisjoint(old.terms) and things[1].isdisjoint(new.terms)
 
 

@@ -102,7 +102,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         line = line[bullet.end() :] if bullet else _HEADING.sub("", line)
         listed = _listed(line)
         if not bullet:
-            heading = line[:120] if line.rstrip().endswith(":") else ""
+            heading = _heading(line)
             heading = listed[0] if listed else heading
         for part in listed[1:] if listed else split(unquoted(line)):
             found.append((part, heading if bullet or listed else ""))
@@ -127,6 +127,14 @@ def procedure(text: str) -> list[str]:
                 found[-1:] = [more] if fits(more) else [*found[-1:], f"{head} {step.strip()}"]
             return found if len(steps) >= SEVERAL and all(map(fits, found)) else []
     return []
+
+
+def _heading(line: str) -> str:
+    """What a line says of the list below it: "brain is soup. things to do:"."""
+    if not line.rstrip().endswith(":"):
+        return ""
+    last = split(line)[-1]
+    return (last if lower(cues.TASK_HEADING).match(last.lower()) else line)[:120]
 
 
 def hosted(text: str) -> bool:
@@ -260,10 +268,16 @@ def _listed(line: str) -> list[str]:
     return [line[: marks[0].start()].strip(), *items]
 
 
-def to_do(line: str) -> bool:
-    """Whether a line numbers what is to be done: each is a task of its own."""
-    listed = _listed(line)
-    return bool(listed and lower(cues.TASK_HEADING).match(listed[0].lower()))
+def without_tasks(lines: Iterable[str]) -> Iterator[str]:
+    """Without lists of what is to be done: each item is a task of its own."""
+    below = False  # the words above such a list
+    for line in lines:
+        if not _BULLET.match(line):
+            head = (_listed(line) or [_heading(line)])[0]
+            below = bool(head) and lower(cues.TASK_HEADING).match(head.lower()) is not None
+            yield line.partition(head)[0].rstrip() if below else line
+        elif not below:
+            yield line
 
 
 def pieces(line: str) -> list[str]:

@@ -18,7 +18,7 @@ import msgspec
 
 from wakebook.base.words import leads, terms
 from wakebook.capture.transcript import Message
-from wakebook.learn.about import introduced, lasts, own
+from wakebook.learn.about import OPENS, introduced, lasts, mentions, own
 from wakebook.learn.extract import Heard
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import KINDS, chance, clauses_of, read, vector, weights
@@ -144,7 +144,8 @@ def for_later(text: str, project: str) -> bool:
     """Whether a sentence is kept however it scores. `project`: that it was said in."""
     if requests(text.lower()) or lower(cues.ANNOUNCES).match(text.lower()):
         return False
-    return own(text) >= OF_USER or bool(project and lasts(text) >= LASTS)
+    here = bool(project) and mentions(text, project, OPENS, cues.NAMED_HERE)
+    return here or own(text) >= OF_USER or bool(project and lasts(text) >= LASTS)
 
 
 def idle(text: str, wholly: bool) -> bool:
