@@ -67,6 +67,8 @@ def found(memory: Memory, message: str) -> str:
         "wie viel sind 12 mal 48?",
         "danke, das passt so",
         "sorry wrong window",
+        "haha ok ferry crew out, long day",
+        "signing off, the ferry waits",
         "morning! coffee first",
         "c'est quoi la capitale du ferry?",
         "comment on dit ferry en anglais ?",

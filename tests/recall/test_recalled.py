@@ -570,3 +570,25 @@ def test_the_rest_of_a_turn_that_was_replaced_in_part_is_a_finding(home: Memory)
     append(home, old)
     append(home, entry(2, "we feed the zebras at 9 now", replaces=(old.id,)))
     assert "painted green" in pack(home, "what colour is the door of the zebra stall?").text
+
+
+def test_an_order_to_write_something_down_says_it(home: Memory) -> None:
+    talk(home, "s1", "add that the zebra key hangs behind the clock. does it?", "Added.")
+    assert "behind the clock" in pack(home, "where is the zebra key?").text
+
+
+def test_a_list_of_tasks_below_its_heading_is_no_finding(home: Memory) -> None:
+    talk(
+        home, "s1", "off to the zebra farm. things to do:\n- buy zebra hay\n- paint the zebra shed"
+    )
+    told = pack(home, "zebra farm hay shed").text
+    assert "off to the zebra farm" in told and "hay" not in told
+
+
+def test_whether_something_is_done_is_told_beside_what_was_to_be(home: Memory) -> None:
+    plan = "before the zebra show we need a fence, a limit on zebra rides and a gate for the zebras"
+    talk(home, "s1", plan, "Fine.", days=9)
+    talk(home, "s2", "go on", "The zebra rides end after 60 minutes. The oats are cheap.", days=2)
+    known = f"- {plan}"
+    told = pack(home, "is there a limit on zebra rides yet?", known=known, words=bare(known)).text
+    assert "60 minutes" in told

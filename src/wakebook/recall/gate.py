@@ -72,6 +72,7 @@ class Gate:
         self._total = sum(word.weight for word in self.words)
         self._knows = bool(question.speaker or question.subjects)  # it names someone or something
         self.recalls = self._has(forms.RECALLS)  # it asks how something was
+        self.asks_state = self._has(forms.YET)  # it asks whether something is done
         self._dated = bool(question.dates) and self.recalls
         self.need = self._need()
         self.sure: dict[int, float] = {}  # of what was found, by id
@@ -81,7 +82,7 @@ class Gate:
         mine = self._has(forms.MINE) and not self._has(forms.HOW)
         ours = self._knows or mine or self._has(forms.OURS)
         general = self._has(forms.ARITHMETIC) or self._has(forms.KNOWLEDGE)
-        if hosted(self._message) or (general and not ours):
+        if hosted(self._message) or self._has(forms.PARTING) or (general and not ours):
             return None
         if self._dated:
             return 0.0

@@ -28,9 +28,9 @@ from wakebook.learn.select.speech import (
     real,
     requests,
     sentences,
-    to_do,
     unmeant,
     unquoted,
+    without_tasks,
 )
 from wakebook.log.query import Query, Scope
 from wakebook.models.builtin import judge
@@ -230,8 +230,8 @@ def typed(text: str, agent: bool) -> str:
     if agent:
         lines = text.split("\n")
         return "\n".join(one for one in lines if not pattern(cues.MACHINE, 0).match(one[:200]))
-    lines = own_lines(text, long=True)
-    return "\n".join(one for one in map(unquoted, lines) if not (quoted(one) or to_do(one)))
+    ours = map(unquoted, without_tasks(own_lines(text, long=True)))
+    return "\n".join(one for one in ours if one and not quoted(one))
 
 
 def on_the_way(sentence: str) -> bool:

@@ -90,6 +90,7 @@ class Around(NamedTuple):
     after: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # what the user said next
     before: Callable[[Passage], Sequence[Utterance]] = lambda passage: ()  # and before, in order
     past: bool = False  # whether it is asked how something was
+    yet: bool = False  # whether something is done by now
 
     def over(self, passage: Passage) -> bool:
         """Whether it is a short text that held until a day, which has passed."""
@@ -134,7 +135,7 @@ def pack(
     told, shut_out = found.found, list[Missed]()
     if found.question is not None:
         gate = Gate(found.question)
-        around = around._replace(past=gate.recalls)
+        around = around._replace(past=gate.recalls, yet=gate.asks_state)
         let_in = {one.id for one in gate.let_in(told)}
         told = [one for one in told if one.id in let_in or around.rated.get(one.ref, 0.0) >= IN]
         inside = {one.id for one in told}
@@ -254,6 +255,7 @@ class _Choice:
         known = [(_known(one, self._around), one.score) for one, _ in wanted if not one.row.asks]
         best = max((score for why, score in known if why is None), default=0.0)
         told = max((score for why, score in known if why == TOLD_BEFORE), default=0.0)
+        told = 0.0 if self._around.yet else told  # that is older news
         floor = max(FLOOR * max(best, self._best), BESIDE_TOLD * told, LEAST)
         reports = [one for one, _ in wanted if self._reported(one)]
         chosen: list[Told] = []
