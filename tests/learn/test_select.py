@@ -824,3 +824,57 @@ def test_what_the_project_is_is_kept(said: str, kept: bool) -> None:
 
 def test_how_something_works_for_the_user_is_no_fact() -> None:
     assert contents("works very well with my screen reader, nice") == []
+
+
+OPTIONS = ">Ways out:\na) copy the file after each load\nb) Postgres on the NAS, both connect to it"
+
+
+@pytest.mark.parametrize("reply", ["b. it's only 3 gb anyway", "b", "ok let's take b", "b please"])
+def test_a_choice_by_its_letter_is_a_decision(reply: str) -> None:
+    [kept] = extract("the dashboard hangs", OPTIONS, reply, scene=Scene(project="p"))
+    assert (kept.type, kept.content) == ("decision", "Postgres on the NAS, both connect to it")
+    assert not extract("the dashboard hangs", ">One way: a copy.", reply, scene=Scene(project="p"))
+
+
+def test_tasks_may_follow_in_a_row() -> None:
+    said = (
+        "before winter: get the pipe ordered. mend the fence at the lower field. ring the vet about"
+        " the mare. can you keep that and meanwhile sort the register?"
+    )
+    found = extract(said, scene=Scene(project="p"))
+    assert [(one.type, one.content) for one in found] == [
+        ("task", "get the pipe ordered."),
+        ("task", "mend the fence at the lower field."),
+        ("task", "ring the vet about the mare."),
+    ]
+
+
+def test_questions_may_follow_in_a_row() -> None:
+    said = (
+        "two things i dont know yet: is a permit required for the ice cores, and which density"
+        " model do we take. meanwhile convert the files"
+    )
+    found = extract(said, scene=Scene(project="p"))
+    assert [(one.type, one.content) for one in found] == [
+        ("question", "is a permit required for the ice cores"),
+        ("question", "which density model do we take"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("9b schreibt am 24. november die optik-arbeit.", True),
+        ("the parser can wait till christmas", True),
+        ("maybe the parser on 24 november", False),
+    ],
+)
+def test_what_has_its_day_is_kept_in_a_project(said: str, kept: bool) -> None:
+    assert [one.content for one in extract(said, scene=Scene(project="p"))] == [said] * kept
+
+
+def test_how_the_user_wants_answers_from_the_agent_is_a_wish() -> None:
+    [kept] = extract("full sentences and short paragraphs from you pls", scene=Scene(project="p"))
+    assert kept.kind == "preference"
+    [kept] = extract("respóndeme siempre en español", scene=Scene(project="p"))
+    assert kept.kind == "preference"

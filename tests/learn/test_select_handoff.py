@@ -387,3 +387,14 @@ def test_a_question_that_the_user_cannot_answer_yet_is_left() -> None:
     assert lines(said)["Left"] == "Before items: may legacy_sku be empty?"
     told = [*said, user("they say legacy_sku may be empty, before items too", 5), agent("Good.", 6)]
     assert "Left" not in lines(told)
+
+
+def test_what_a_killed_session_had_done_stands_before_what_it_was_at() -> None:
+    said = [
+        user("go on with batch 6", 1),
+        agent("Batch 6: 3,388 files. Two are broken, both are in quarantine/.", 2, *EDITS),
+        user("7, and run it with 2 workers", 3),
+        agent("Batch 7 runs with 2 workers, about 25 minutes.", 4),
+    ]
+    report = handoff(said)
+    assert report and "Two are broken" in report.detail and "Batch 7 runs" in report.detail

@@ -120,3 +120,17 @@ def handed(name: str, content: str, detail: str, days: int) -> Entry:
     return Entry(id=name, timestamp=at, type="handoff", content=content, session=name).with_(
         detail=detail
     )
+
+
+def test_what_was_left_for_tomorrow_is_told_beside_what_came_between() -> None:
+    words = (
+        "Report: Tiles are in tiles.db, 137 tests pass, 3 fail. Not merged.\nUser last: ok tomorrow"
+    )
+    left = handed("a", "Tiles are in tiles.db.", words, days=3)
+    between = "Asked: the login crashes\nReport: 2.8.1 is in both stores.\nUser last: uff. thanks"
+    hotfix = handed("b", "2.8.1 is in both stores.", between, days=2)
+    assert parked([left, hotfix], NOW) == [left]
+    goes_on = "Report: The tiles are merged, no tests fail in tiles.db.\nUser last: great"
+    assert parked([left, handed("c", "Merged.", goes_on, days=2)], NOW) == []
+    done = handed("a", "Done.", "Report: All is merged.\nUser last: ok tomorrow", days=3)
+    assert parked([done, hotfix], NOW) == []

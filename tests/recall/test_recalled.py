@@ -592,3 +592,11 @@ def test_whether_something_is_done_is_told_beside_what_was_to_be(home: Memory) -
     known = f"- {plan}"
     told = pack(home, "is there a limit on zebra rides yet?", known=known, words=bare(known)).text
     assert "60 minutes" in told
+
+
+def test_a_number_of_a_file_that_was_told_anew_is_not_told_as_it_was(home: Memory) -> None:
+    talk(home, "s1", "count the zebra names", "22 zebra names are in names.csv.", days=9)
+    assert "22" in pack(home, "how many zebra names are left?").text
+    told = "Report: Set. names.csv has 13 left."
+    packed = pack(home, "how many zebra names are left?", known=told, told=told, words=bare(told))
+    assert "22" not in packed.text

@@ -186,7 +186,7 @@ def test_what_was_said_in_a_folder_holds_below_it_only(memory: Memory, projects:
     whole, part = "/home/mira/dev/atelier", "/home/mira/dev/atelier/apps/brush"
     say(projects, 11, whole, "Repo rule: no default exports.", "Remind me to renew the domain.")
     say(projects, 12, part, "Repo rule: no top-level await.", hours=20)
-    wide = "Rule for the whole repo: every service logs in json."
+    wide = "Rules for the whole repo: every service logs in json. nobody edits anything below gen/."
     say(projects, 13, "/home/mira/dev", "Repo rule: never use tabs.", wide, hours=10)
     memory.catch_up(closing=True)
     above, below, beside = (start(memory, cwd) for cwd in (whole, part, f"{whole}/apps/canvas"))
@@ -194,6 +194,7 @@ def test_what_was_said_in_a_folder_holds_below_it_only(memory: Memory, projects:
     assert "no default exports" in below and "top-level" in below and "domain" not in below
     assert "no default exports" in beside and "top-level" not in beside
     assert not any("tabs" in text for text in (above, below, beside))
-    assert all("logs in json" in text for text in (above, below, beside))
+    for text in (above, below, beside):
+        assert "logs in json" in text and "below gen/" in text
     found = memory.context("Which exports do we use?", cwd=f"{whole}/apps/canvas", budget=1500)
     assert "no default exports" in found.text

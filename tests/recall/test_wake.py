@@ -302,6 +302,16 @@ def test_what_somebody_sees_to_is_no_fact_after_some_weeks() -> None:
     assert len(list(soon.facts())) == 2
 
 
+def test_what_is_said_again_at_its_end_is_told_once() -> None:
+    now = datetime(2026, 11, 9, tzinfo=UTC)
+    texts = ("answer always in plain Spanish", "but explain it in plain Spanish, as always")
+    entries = [
+        Entry(id=new_id(), timestamp=now, type="fact", content=text, session="s") for text in texts
+    ]
+    said = _Said(State(Known(resolve(entries), Registry(), now, Briefing())), "")
+    assert said.fresh(entries, lambda one: one.content) == [texts[0]]
+
+
 def test_a_line_that_says_less_gives_way_to_one_that_says_more() -> None:
     now = datetime(2026, 11, 9, tzinfo=UTC)
     texts = (

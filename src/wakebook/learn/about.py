@@ -65,11 +65,6 @@ _OF = "for|at|in|with|from|of|bei|für|von|pour|chez|de|para|en|con"
 _WHERE = rf"(?:^|[.;,] |\b(?:{_OF}) )"
 OPENS = "^(?:the )?"
 _SAYS = r"(?:['’]s| (?:is|are|uses?|has|runs|needs|must|stays|ist|nutzt|es|usa|est))\b"
-_AS_ALWAYS = re.compile(  # "british spelling please, as everywhere"
-    r"(?i)\b(?:please,? )?as (?:always|everywhere|usual|ever|i (?:said|told you))\b"
-    r"|\bwie (?:immer|überall)\b"
-    r"|\bcomo (?:siempre|en todo)\b|\bcomme (?:toujours|partout)\b"
-)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SIGNS = (
     "GENERAL",
@@ -420,7 +415,7 @@ def _rank(entry: Entry) -> int:
 
 def _same(one: Entry, other: Entry) -> bool:
     """Whether two entries say the same, or belong together."""
-    left, right = (words.terms(_AS_ALWAYS.sub("", it.content)) for it in (one, other))
+    left, right = (words.terms(pattern(cues.AS_ALWAYS).sub("", it.content)) for it in (one, other))
     least, shared = min(len(left), len(right)), len(left & right)
     if _again(one) or _again(other):
         return shared >= max(2, NEAR * least)
@@ -430,7 +425,9 @@ def _same(one: Entry, other: Entry) -> bool:
 
 def _again(entry: Entry) -> bool:
     """Whether it says itself that it was said before: "and as always no tables please"."""
-    again = pattern(cues.REPEATS).match(entry.content) or _AS_ALWAYS.search(entry.content)
+    again = pattern(cues.REPEATS).match(entry.content) or pattern(cues.AS_ALWAYS).search(
+        entry.content
+    )
     return again is not None
 
 

@@ -8,7 +8,7 @@ left something since, it is no longer what the next one goes on with.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from wakebook.base import words
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.said import usual
 from wakebook.learn.select.speech import pieces, requests
+from wakebook.recall.lines import REPORT
 from wakebook.recall.perhaps import items, lists
 from wakebook.recall.stale import Note, Stale, Utterance, repeats, sentences
 
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
     from wakebook.recall.turn import Handoff
 
 HEADING = 2  # lines of a handoff before its words
-ASKED, LAST, LEFT, REPORT = "Asked: ", "User last: ", "Left: ", "Report: "
+ASKED, LAST, LEFT = "Asked: ", "User last: ", "Left: "
 LEAST = 4  # words of a report
 PARKED = 60  # days after which nobody goes on with what was put aside ...
 WAITING = 14  # ... and with what a session left before a small one
+OF_REPORT = 3  # words of a report that a session shares that goes on with it
 SLIGHT = 6  # words of the report of a small one
 AGAIN = 3  # words of what is known again
 ALIKE = 40  # characters by which the user's own words are known again
@@ -83,26 +85,35 @@ def holding(
 
 
 def parked(entries: Iterable[Entry], now: datetime) -> list[Entry]:
-    """The last handoff of work that was put aside ("park that, print is more urgent"), or that left
-    something before a session of one small thing, if no later session has gone on with it."""
+    """The last handoff of work that was put aside ("park that, print is more urgent") or left for
+    tomorrow, or that left something before a session of one small thing, if no later session has
+    gone on with it."""
     closed = [one for one in entries if one.type == "handoff"]
     closed.sort(key=lambda one: one.timestamp, reverse=True)
     slight = len(list(takewhile(_is_slight, closed)))  # so many of the last
     for place, one in enumerate(closed):
         lines = _lines(one)
-        aside = _idle(cues.PARKS, lines.get("User last", ""))
-        left = place <= slight and "Left" in lines
-        if not place or not (aside or left):
+        last, left = lines.get("User last", ""), lines.get("Left", "")
+        parks = _idle(cues.PARKS, last)
+        aside = parks or _until_tomorrow(last, lines)
+        if not place or not (aside or (place <= slight and left)):
             continue
         about = words.terms(lines.get("Asked", one.content)) - usual()
+        open_ = words.terms(left or lines.get("Report", "")) - usual()
+        shared = 1 if left else OF_REPORT
         branch = f"Branch: {lines.get('Branch')}"
         later = [f"{it.content}\n{it.detail}" for it in closed[:place]]
         on = any(branch in it or len(about & words.terms(it)) * 2 > len(about) for it in later)
-        open_ = words.terms(lines.get("Left", "")) - usual()
-        on = on or (not aside and any(open_ & words.terms(it) for it in later))
-        days = PARKED if aside else WAITING
+        on = on or (not parks and any(len(open_ & words.terms(it)) >= shared for it in later))
+        days = PARKED if parks else WAITING
         return [] if on or one.timestamp < now - timedelta(days=days) else [one]
     return []
+
+
+def _until_tomorrow(last: str, lines: Mapping[str, str]) -> bool:
+    """Whether the user's last words leave for another day what is not done: "ok, tomorrow"."""
+    undone = lower(cues.UNFINISHED).search(lines.get("Report", "").lower())
+    return bool(undone or "Left" in lines) and lower(cues.TOMORROW).match(last.lower()) is not None
 
 
 def _is_slight(handoff: Entry) -> bool:

@@ -12,6 +12,7 @@ from wakebook.recall.stale import GONE
 from wakebook.store.hits import Passage
 
 TITLE = "# Found"
+REPORT = "Report: "  # before what an agent says of its work, in a handoff
 HANDLE, LONG = 8, 12  # characters of a session's id, if that is longer than these
 
 

@@ -12,6 +12,7 @@ there is room. docs/decisions.md has what each of these is worth.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import cache
@@ -40,7 +41,7 @@ from wakebook.recall.lately import (
     typed,
     unsaid,
 )
-from wakebook.recall.lines import TITLE, Told, dated, group_of, item_of, line_of, render
+from wakebook.recall.lines import REPORT, TITLE, Told, dated, group_of, item_of, line_of, render
 from wakebook.recall.perhaps import lists
 from wakebook.recall.ratings import IN, OUT, factor
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
@@ -66,6 +67,8 @@ ELSEWHERE = ("identity", "topic")  # what has a slot of its own
 NO_ROOM, TOLD_BEFORE = "no room", "told before"
 TERMS = 2  # words of a turn that say something alone
 ASKED = 160  # characters of what was asked for, beside an agent's turn
+_COUNT = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
+_FILE = re.compile(r"\b[\w-]+\.\w{1,8}\b")
 SAYS_MORE = 300  # characters of a turn that says more than what no longer holds
 
 
@@ -279,7 +282,8 @@ class _Choice:
                 ]
                 break
             why = _known(passage, self._around)
-            if why is None and any(self._says_anew(one, passage) for one in reports):
+            anew = any(self._says_anew(one, passage) for one in reports)
+            if why is None and (anew or self._counted_anew(passage)):
                 why = "reported anew since, and told"
             line = self._line(passage, worth) if why is None else why
             if isinstance(line, Told) and self._taken(line):
@@ -298,6 +302,17 @@ class _Choice:
         more = {*asked.findall(passage.content.lower())} - {*asked.findall(told)} if asked else ()
         named = any(any(map(str.isdigit, one)) for one in more)
         return older and not named and report.score >= BESIDE_TOLD * passage.score
+
+    def _counted_anew(self, passage: Passage) -> bool:
+        """Whether an agent said a number of a file of which a report that was told says another:
+        "22 are in names.csv" before "names.csv has 13 left"."""
+        files, numbers = ({*it.findall(passage.content)} for it in (_FILE, _COUNT))
+        if passage.row.speaker != "agent" or not files or not numbers:
+            return False
+        lines = self._around.told.split("\n")
+        told = (one for one in lines if one.startswith(REPORT) and files & {*_FILE.findall(one)})
+        counts = [{*_COUNT.findall(one)} for one in told]
+        return any(found and found.isdisjoint(numbers) for found in counts)
 
     def _reported(self, passage: Passage) -> bool:
         """Whether it is an agent's report that was told."""

@@ -104,7 +104,9 @@ class Inside:
         the one that it was said in."""
         named = bool(self._slug) and entry.subject == self._slug
         key = self._project(entry.project, entry.transcript)
-        wide = key in self._above or (key in self._around and _OF_ALL.search(entry.content))
+        wide = key in self._above or (
+            key in self._around and _OF_ALL.search(f"{entry.content}\n{entry.detail}")
+        )
         if wide and entry.type in ("fact", "decision"):
             return True
         return self.has(entry.project, entry.transcript) or (

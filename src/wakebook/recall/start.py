@@ -449,13 +449,13 @@ class _Said:
     def _has(self, text: str, terms: frozenset[str]) -> bool:
         """Whether it was told, with all its clauses; of what says itself that it was said before
         ("again: pnpm in this repo"), something of it."""
-        again = pattern(cues.REPEATS).match(text)
-        known = again and any(terms & said - usual() for said in self._told)
+        again = pattern(cues.REPEATS).match(text) is not None
+        usually = not again and pattern(cues.AS_ALWAYS).search(text) is not None
+        shared = (len(terms & it - usual()) for it in self._told if again or usually)
+        known = max(shared, default=0) > usually
         parts = [it for it in map(words.terms, clauses_of(unmarked(text))) if len(it) > 1]
-        return bool(known) or any(
-            says(said, terms) and all(len(it & said) * 2 >= len(it) for it in parts)
-            for said in self._told
-        )
+        told = (it for it in self._told if says(it, terms))
+        return known or any(all(len(it & one) * 2 >= len(it) for it in parts) for one in told)
 
     def _again(self, text: str) -> bool:
         """Whether its first clause was told, or one beside which the others say little."""

@@ -53,6 +53,7 @@ _PROPOSAL = re.compile(
 _POINTS = re.compile(
     r"(?i)\b(?:this|that) way\b|\blike (?:this|that)\b|\b(?:do|build|try) (?:it|that)\b"
 )
+_OPTION = re.compile(r"(?m)^[ *-]*(?:\*\*)?(?:[Oo]ption )?\(?([a-f1-6])[.):]+(?:\*\*)? +(\S.*)$")
 _DIGIT = re.compile(r"\d")
 
 
@@ -65,6 +66,8 @@ def agreed(first: Sentence, agent: Message | None) -> Agreed | None:
     """ "Yes, do that": the agent's proposal, which the user makes a decision. `first`: of what the
     user says."""
     low = first.text.lower()
+    if choice := lower(cues.CHOOSES).match(low):
+        return _chosen(choice["choice"], agent)
     yes = lower(cues.YES).match(low)
     rest = low[yes.end() :] if yes else low
     commits = rest.count(" ") < 8 and any(map(lower(cues.COMMIT).match, (rest, low)))
@@ -85,6 +88,15 @@ def agreed(first: Sentence, agent: Message | None) -> Agreed | None:
     points = _POINTS.search(chosen[0].text) is not None  # "I'd build it that way."
     text = with_before(chosen[0]) if points else chosen[0].text
     return Agreed(text, agent.turn) if text and fits(text) else None
+
+
+def _chosen(letter: str, agent: Message | None) -> Agreed | None:
+    """The option of an agent's that has this letter or number, beside others."""
+    options = dict(_OPTION.findall(agent.text)) if agent else {}
+    text = " ".join(options.get(letter, "").split())
+    if not agent or len(options) < 2 or len(text.split()) < NAMED or not fits(text):
+        return None
+    return Agreed(text, agent.turn)
 
 
 def unsaid(drafts: list[Draft]) -> list[Draft]:

@@ -191,7 +191,8 @@ class _Reader:
                 continue
             open_ = open_ or lower(cues.QUESTIONS).search(low) is not None
             made_up = tale and (self._fiction or not tells_before(sentence.text, message.text))
-            if open_ and sentence.asked and not made_up and fits(sentence.text):
+            asked = sentence.asked or lower(cues.QUESTIONS).search(sentence.heading.lower())
+            if open_ and asked and not made_up and fits(sentence.text):
                 self._settle(message)
                 self._pending = _Pending(Kind("question", wanted=True), sentence.text)
                 continue

@@ -59,7 +59,9 @@ _MOVED = re.compile(  # where one lives, or a group does
 )
 _JOINED = re.compile(r"(?<=[a-z])(?::(?=\d)|-(?=[a-z]))")
 _CHANGED = re.compile(  # beside the cues that entries are replaced by
-    r"\b(?:shifted|rearranged|relocated|transferred|handed over|reassigned|superseded"
+    r"\b(?:(?:has )?c[ao]me(?= (?:in|today|back)\b|[.,;!]|$)|arrived|turned up|showed up"
+    r"|angekommen|llegó|ha llegado|est arrivée?)\b"
+    r"|\b(?:shifted|rearranged|relocated|transferred|handed over|reassigned|superseded"
     r"|made me (?:an? |the )?\w+)\b|^(?:we're |we are )?going with "
     r"|^(?:that's |that was |no, )?wrong\b"
     r"|\b(?:misspell\w*|misspelt|out of date|(?:was|were) (?:short|long|late|early|little|much))\b"
@@ -434,6 +436,11 @@ def heard(text: str) -> Sentence:
     """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"),
     without an "also" that only goes on, and an office the same for men and women ("Obfrau")."""
     return Sentence(_OFFICE.sub("mann", _JOINED.sub(" ", _ALSO.sub("", text))))
+
+
+def dates_of(text: str) -> set[str]:
+    """The days of a month that it names: "24 november"."""
+    return heard(text).dates
 
 
 def days_of(text: str) -> frozenset[str]:

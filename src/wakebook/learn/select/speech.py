@@ -24,6 +24,7 @@ LONGEST = 400  # characters of a sentence that is read
 ENTRY, WORDS = 300, 40  # characters and words of an entry
 RETOLD = 14  # words of somebody's news that the user tells in a row
 PLAIN = 25  # words of a statement that is remembered though it is not kept
+ROW = 12  # words before a colon and several things
 SEVERAL = 2  # steps that a procedure has at least
 HEADS = 3  # words of a line above tasks: "left for tomorrow:"
 EXCUSE = 3  # spaces of a fragment that a bare value belongs to
@@ -44,6 +45,14 @@ _RULED = re.compile(
 )
 _BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|[a-e]\))\s+(?:\[[ xX]?\]\s+)?")
 _STEP = re.compile(r"\s{0,12}\(?\d{1,2}[.)]\s+\S")
+_ASKED = re.compile(
+    r",? and (?=(?:is|are|do|does|can|should|which|what|who|whether|when|where|how|if)\b)|; ?"
+    r"|,? (?:und|y|et) (?=(?:ob|wer|was|wann|wo|wie|welche\w*|si|qué|quién|cuándo|qui|quand|où)\b)"
+)
+_TURNS = re.compile(  # from a list to something else
+    r"(?i)(?:and |und |y |et )?(?:(?:can|could|would|will) you|please|meanwhile|now|first|thanks"
+    r"|bitte|kannst du|por favor|puedes|s'il te plaît|tu peux)\b"
+)
 _INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _END = re.compile(r"[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|(?<=[。！？])")
@@ -101,6 +110,9 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         bullet = _BULLET.match(line)
         line = line[bullet.end() :] if bullet else _HEADING.sub("", line)
         listed = _listed(line)
+        if not (bullet or listed) and (row := _row(line)):
+            found += row
+            continue
         if not bullet:
             heading = _heading(line)
             heading = listed[0] if listed else heading
@@ -266,6 +278,22 @@ def _listed(line: str) -> list[str]:
     ends = [*(mark.start() for mark in marks[1:]), len(line)]
     items = [line[mark.end() : end].strip(" ,;") for mark, end in zip(marks, ends, strict=True)]
     return [line[: marks[0].start()].strip(), *items]
+
+
+def _row(line: str) -> list[tuple[str, str]]:
+    """ "before winter: order the pipe. mend the fence." and "things I don't know yet: is it due,
+    and which one do we take": each of them, with what it is one of."""
+    head, _, rest = line.partition(": ")
+    parts = split(rest) if len(head.split()) <= ROW else []
+    found, others, head = list[str](), parts, f"{head}:"
+    if parts and "?" not in parts[0] and lower(cues.QUESTIONS).search(f"{head} ".lower()):
+        found, others = [it.strip(" .") for it in _ASKED.split(parts[0])], parts[1:]
+    elif lower(cues.TASK_HEADING).match(head.lower()):
+        found = list(takewhile(lambda it: not (_TURNS.match(it) or it.endswith("?")), parts))
+        others = parts[len(found) :]
+    if len(found) < SEVERAL:
+        return []
+    return [(head, ""), *((it, head) for it in found), *((it, "") for it in others)]
 
 
 def without_tasks(lines: Iterable[str]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from wakebook.capture.transcript import Message
 from wakebook.learn.about import OPENS, introduced, lasts, mentions, own
 from wakebook.learn.extract import Heard
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import KINDS, chance, clauses_of, read, vector, weights
+from wakebook.learn.select.said import KINDS, chance, clauses_of, dates_of, read, vector, weights
 from wakebook.learn.select.speech import (
     ANNOUNCED,
     PLAIN,
@@ -144,8 +144,20 @@ def for_later(text: str, project: str) -> bool:
     """Whether a sentence is kept however it scores. `project`: that it was said in."""
     if requests(text.lower()) or lower(cues.ANNOUNCES).match(text.lower()):
         return False
-    here = bool(project) and mentions(text, project, OPENS, cues.NAMED_HERE)
-    return here or own(text) >= OF_USER or bool(project and lasts(text) >= LASTS)
+    if own(text) >= OF_USER:
+        return True
+    here = project and mentions(text, project, OPENS, cues.NAMED_HERE)
+    return bool(project and (here or lasts(text) >= LASTS or _dated(text)))
+
+
+def _dated(text: str) -> bool:
+    """Whether it says on which day something is, or that something waits for it."""
+    said = read(text)
+    if lower(cues.WAITS).search(said.low):
+        return True
+    passing = {"past", "events", "hypothetical"} & said.cues or said.planned
+    short = len(text.split()) <= PLAIN and len(said.terms) >= SEVERAL
+    return bool(dates_of(text)) and short and not passing
 
 
 def idle(text: str, wholly: bool) -> bool:
