@@ -99,6 +99,14 @@ _THAT_DAY = re.compile(  # "plan first, no code today"
     r"|\b(?:heute|hoy|aujourd['’]hui) (?:nur|kein\w*|nichts?|s[oó]lo|nada|pas de|rien)\b",
     re.IGNORECASE,
 )
+_TERM = re.compile(  # "no schema changes until new year"
+    r"\b(?:until|till|bis|hasta|jusqu['’]\w*) (?:(?:after|the|nach|zum|a|el|la|le) |l['’])*(?:"
+    r"end of (?:the |this )?(?P<unit>week|month|year)|(?P<german>wochen|monats|jahres)ende"
+    r"|(?:fin de|fin del?|fin du|fin de l['’]) ?(?P<other>semana|mes|año|semaine|mois|année)"
+    r"|(?P<year>new year\w*|neujahr|año nuevo|nouvel an)"
+    r"|(?P<feast>christmas|xmas|weihnachten|navidad|noël))\b",
+    re.IGNORECASE,
+)
 _PUT_IN = re.compile(r" \(\d{1,2} [A-Z][a-z]+ \d{4}\)")
 
 
@@ -125,6 +133,9 @@ def over(text: str, said: date, today: date) -> bool:
         if not _WAS.search(text, 0, match.start()):
             last = _last(match, said)
             return last is not None and last < today
+    term = _TERM.search(text)
+    if term and not _WAS.search(text, 0, term.start()):
+        return _end(term, said) < today
     if _AWAY.search(text) and not _WAS.search(text):
         dates = [_last(match, said) for match in _DATE.finditer(text)]
         return bool(dates) and all(one is not None and one < today for one in dates)
@@ -136,6 +147,19 @@ def over(text: str, said: date, today: date) -> bool:
     if not on_the or not _TO_DO.search(text):  # "the rent is due on the 2nd" holds every month
         return False
     return _next(int(on_the["day"]), said) < today
+
+
+def _end(term: re.Match[str], said: date) -> date:
+    """The last day of the week, the month or the year, or of Christmas."""
+    if term["feast"]:
+        feast = date(said.year, 12, 26)
+        return feast if feast >= said else feast.replace(year=said.year + 1)
+    unit = (term["unit"] or term["german"] or term["other"] or "year").lower()
+    if unit.startswith(("week", "woche", "sem")):
+        return said + timedelta(6 - said.weekday())
+    if unit.startswith(("mon", "mes", "moi")):
+        return (said.replace(day=1) + timedelta(31)).replace(day=1) - timedelta(1)
+    return date(said.year, 12, 31)
 
 
 def _next(number: int, said: date) -> date:
