@@ -878,3 +878,8 @@ def test_how_the_user_wants_answers_from_the_agent_is_a_wish() -> None:
     assert kept.kind == "preference"
     [kept] = extract("respóndeme siempre en español", scene=Scene(project="p"))
     assert kept.kind == "preference"
+
+
+@pytest.mark.parametrize("said", ["fastify + sqlite.", "plain sentences in imperative mood pls."])
+def test_a_stack_or_a_manner_in_a_few_words_is_kept(said: str) -> None:
+    assert [one.content for one in extract(said, scene=Scene(project="p"))] == [said]

@@ -1054,3 +1054,31 @@ def test_what_remains_by_the_agents_word_closes_the_rest_of_a_list() -> None:
     done = SELECTOR.extract(later, Scene(current=current, project="p"))
     assert {one.content for one in done if one.status == "done"} >= {"hire a van", "quit the gym"}
     assert not [one for one in done if one.content == "have the post redirected"]
+
+
+def test_a_reproach_takes_nothing_back() -> None:
+    rule = "never touch calibration/*.json, these come from the manufacturer."
+    old = known("a", "fact", rule).with_(project="p", kind="preference")
+    scene = Scene(current=[old], project="p")
+    for new in (
+        "AND you just edited a calibration file, those are off limits!!",
+        "you touched the calibration files again",
+    ):
+        assert not any(one.replaces or one.detail for one in extract(new, scene=scene))
+
+
+def test_what_is_back_on_its_old_number() -> None:
+    first = known("a", "fact", "prod runs node 20, dont use anything newer")
+    then = known("b", "fact", "infra bumped us to node 22 last night").with_(
+        detail="Was: prod runs node 20, dont use anything newer", project="p"
+    )
+    scene = Scene(current=[first.with_(project="p"), then], project="p")
+    found = extract("22 leaks memory. prod is back on 20 till they fix it.", scene=scene)
+    assert any(then.id in one.replaces for one in found)
+
+
+def test_another_shift_of_the_user_is_heard_in_another_project() -> None:
+    old = known("a", "fact", "im Ayo, a nurse on night shifts, i learn to code since spring")
+    scene = Scene(current=[old.with_(project="budgeter")], project="rota-app")
+    [kept] = extract("since november i am on day shifts btw, finally sleeping.", scene=scene)
+    assert kept.replaces or kept.detail.startswith("Perhaps no longer")

@@ -398,3 +398,11 @@ def test_what_a_killed_session_had_done_stands_before_what_it_was_at() -> None:
     ]
     report = handoff(said)
     assert report and "Two are broken" in report.detail and "Batch 7 runs" in report.detail
+
+
+def test_what_the_agent_will_do_next_is_worth_a_handoff() -> None:
+    next_ = ">There is a metronome. It drifts by 20 ms a minute. Next: use the audio clock."
+    messages = talk("metronome", next_, "ah right. later")
+    scene = Scene(project="p", ends=True)
+    found = [one for one in SELECTOR.read(messages, scene).drafts if one.type == "handoff"]
+    assert found and "use the audio clock" in found[0].detail

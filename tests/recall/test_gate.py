@@ -165,6 +165,8 @@ def test_tomorrow_comes_with_its_day() -> None:
     assert resolved("the papers are due next friday", thursday).endswith(
         "friday (13 November 2026)"
     )
+    leiden = resolved("the race is in five weeks, on the sunday", date(2026, 10, 16))
+    assert leiden.endswith("on the sunday (22 November 2026)")
     assert "in two weeks (19 November 2026)" in resolved("in two weeks the race", thursday)
     assert "tomorrow (6 November 2026)" in resolved("tomorrow at 11", thursday)
     assert "on monday (9 November 2026)" in resolved("on monday", thursday)

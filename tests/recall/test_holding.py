@@ -134,3 +134,9 @@ def test_what_was_left_for_tomorrow_is_told_beside_what_came_between() -> None:
     assert parked([left, handed("c", "Merged.", goes_on, days=2)], NOW) == []
     done = handed("a", "Done.", "Report: All is merged.\nUser last: ok tomorrow", days=3)
     assert parked([done, hotfix], NOW) == []
+
+
+def test_what_was_asked_is_told_beside_what_is_not_done() -> None:
+    asked = "Asked: the exif rotation is wrong again for pixel phones"
+    assert asked in held(f"{asked}\nReport: Reopened; not fixed yet.", [])
+    assert asked not in held(f"{asked}\nReport: Both are fixed.", [])

@@ -65,6 +65,9 @@ _OF = "for|at|in|with|from|of|bei|für|von|pour|chez|de|para|en|con"
 _WHERE = rf"(?:^|[.;,] |\b(?:{_OF}) )"
 OPENS = "^(?:the )?"
 _SAYS = r"(?:['’]s| (?:is|are|uses?|has|runs|needs|must|stays|ist|nutzt|es|usa|est))\b"
+_FILED = re.compile(
+    r"(?<![\w@./-])[\w-]{2,}\.(?!js\b|net\b|io\b|com\b|org\b|de\b)[a-z]{2,6}\b(?![.\w@])"
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SIGNS = (
     "GENERAL",
@@ -260,6 +263,8 @@ def is_own(entry: Entry, registry: Registry) -> bool:
         return not _has(forms.LOCAL, entry.content) and _has(forms.GENERAL, entry.content)
     if entry.project and mentions(entry.content, entry.project, OPENS, _SAYS):
         return False  # "atlas is metric only, no miles anywhere"
+    if entry.project and _FILED.search(entry.content) and not _has(forms.GENERAL, text):
+        return False  # "keep the grammar in one file, grammar.lark"
     if not entry.project or _has(forms.GENERAL, text) or _has(cues.SCOPE, _announced(entry)):
         return True
     family = _has(rf"(?:{_MY}) (?:[\w-]+ )?(?:{forms.KIN}|{forms.PETS})\b", entry.content)
@@ -427,10 +432,8 @@ def _same(one: Entry, other: Entry) -> bool:
 
 def _again(entry: Entry) -> bool:
     """Whether it says itself that it was said before: "and as always no tables please"."""
-    again = pattern(cues.REPEATS).match(entry.content) or pattern(cues.AS_ALWAYS).search(
-        entry.content
-    )
-    return again is not None
+    again = pattern(cues.REPEATS).match(entry.content) is not None
+    return again or any(_has(one, entry.content) for one in (cues.AS_ALWAYS, cues.REPROACH))
 
 
 def _alike(one: Entry, other: Entry) -> bool:

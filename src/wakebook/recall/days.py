@@ -32,7 +32,8 @@ _DAY = re.compile(
     rf"|(?P<which>next|this|on|last) (?P<weekday>{'|'.join(_WEEKDAYS)})"
     r"(?! (?:of|in) )"
     rf"(?! (?:morning|afternoon|evening|night)s|,? (?:and )?(?:{'|'.join(_WEEKDAYS)}))"
-    r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d)"
+    rf"|in (?P<count>\d{{1,2}}|[a-z]{{1,5}}) (?P<unit>days?|weeks?)"
+    rf"(?:(?: \([^()]*\))?,? on (?:the |a )?(?P<then>{'|'.join(_WEEKDAYS)}))?)\b(?! \(\d)"
     r"(?!,? (?:the )?\d{1,2}(?:st|nd|rd|th)\b)"  # "on Friday the 20th": the day is there
     rf"(?!,? \d{{1,2}}\.? {_MONTH_NAME}|,? {_MONTH_NAME} \d)",
     re.IGNORECASE,
@@ -209,7 +210,10 @@ def _day(match: re.Match[str], said: date) -> date | None:
         same_week = ahead and said.weekday() + ahead < 7
         return said + timedelta(days=ahead + 7 * bool(which == "next" and same_week))
     number, weeks = _number(count), match["unit"].lower().startswith("week")
-    return said + timedelta(days=number * (7 if weeks else 1)) if number else None
+    day = said + timedelta(days=number * (7 if weeks else 1)) if number else None
+    if day and match["then"]:  # "in five weeks, on the sunday"
+        day += timedelta(_WEEKDAYS.index(match["then"].lower()) - day.weekday())
+    return day
 
 
 def _number(word: str) -> int:

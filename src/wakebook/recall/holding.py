@@ -78,10 +78,20 @@ def holding(
         now = " ".join(_of_list(one, since) for one in sentences(now)) if place.agent else now
         now = stale.undone(place._replace(text=now)) if label == LAST and lists(now) else now
         lines += [f"{label}{now}"] if now else []
-    report = next((one.lower() for one in lines if one.startswith(REPORT)), "")
-    if report and not lower(cues.SHORT_ANSWER).match(report, len(REPORT)):  # says what came of it
+    report = next((one for one in lines if one.startswith(REPORT)), "")
+    if report and not _says_little(report.removeprefix(REPORT), "\n".join(lines)):
         lines = [line for line in lines if not line.startswith(ASKED)]
     return "\n".join(lines)
+
+
+def _says_little(report: str, lines: str) -> bool:
+    """Whether a report says too little of what came of what was asked for: "Reopened; not fixed
+    yet." or, in other words than that, what is left of it."""
+    low = report.lower()
+    asked = words.terms(lines.partition(ASKED)[2].partition("\n")[0]) - usual()
+    apart = len(asked & words.terms(report)) * 2 < len(asked)
+    undone = lower(cues.UNFINISHED).search(low) is not None
+    return lower(cues.SHORT_ANSWER).match(low) is not None or (apart and undone)
 
 
 def parked(entries: Iterable[Entry], now: datetime) -> list[Entry]:

@@ -475,11 +475,11 @@ class _Said:
         """The lines of the first entries that still hold and say something new."""
         found: list[tuple[frozenset[str], str]] = []
         for entry in self._state.lasting(entries):
-            terms = words.terms(_TITLE.sub("", unmarked(entry.content)))
+            bare = pattern(cues.AS_ALWAYS).sub("", _TITLE.sub("", unmarked(entry.content)))
+            terms = words.terms(bare)
             if not self._has(entry.content, terms):
                 entry = entry.with_(content=once(entry.content, self._knows))
-                # "deploys = tuesdays only", and before that with a reason
-                found = [it for it in found if len(it[0]) < 2 or not it[0] < terms]
+                found = [it for it in found if len(it[0]) < 2 or not it[0] < terms]  # says less
                 found.append((terms, line(entry)))
                 self._told += [terms, words.terms(entry.content)]
             if len(found) == most:  # the others need not be looked at, which takes its time

@@ -152,7 +152,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     may, _, target = max(found) if found else (0.0, 0, None)
     meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0} | valued
     meant |= {one.id for its, _, one in found if its >= UNSAID}
-    sounds_so = {one.id for one, seen in near if seen["judge"] >= 0} - place.here
+    sounds_so = {one.id for one, seen in near if seen["judge"] >= 0 or "slot" in seen} - place.here
     ranked = sorted(found, reverse=True)
     doubts = (enough.sounds if one.id in sounds_so else enough.doubts for _, _, one in ranked)
     likely = [one for (its, _, one), it in zip(ranked, doubts, strict=True) if its >= it]
@@ -375,7 +375,8 @@ def _aged(text: str, ledger: Ledger, _: Place) -> Change | None:
 
 def _is_of(thing: str, text: str) -> bool:
     """Whether a text has a word, or one that begins so: "rabbit" and "RabbitMQ"."""
-    return any(it.startswith(thing) for it in words.terms(text)) if len(thing) > 2 else False
+    terms = words.terms(text)
+    return thing in terms if len(thing) < 3 else any(it.startswith(thing) for it in terms)
 
 
 def compared(

@@ -60,6 +60,7 @@ def last_words(
     worked = any(map(_works, tools)) or (len(users) > 1 and _told(agents))
     ours = any(not pattern(cues.OWN).search(one) for one in (*open_, *decided))
     worked = worked or (here and any(_wants(one.text) for one in users) and _answers(agents))
+    worked = worked or (here and any(pattern(cues.LEFT).search(one.text) for one in agents[-1:]))
     if not users or not (worked or ours or _puts_off(users[-1].text)):
         return None
     last = _said(users[-1].text)

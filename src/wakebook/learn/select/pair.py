@@ -221,7 +221,7 @@ def _apart(new: Said, old: Said) -> bool:
 def _passing(new: Said) -> bool:
     """Whether it changes nothing that lasts: an exception, what nearly happened, what somebody else
     has, a tale of an earlier time ("last winter we sold them for 11")."""
-    if lower(cues.NO_CHANGE).search(new.low):
+    if lower(cues.NO_CHANGE).search(new.low) or lower(cues.REPROACH).search(new.low):
         return True
     bygone = lower(cues.BYGONE).match(new.low, new.lead)
     return bool(bygone) and new.change <= ({"ends"} if new.values["number"] else set())
