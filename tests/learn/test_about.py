@@ -381,6 +381,7 @@ def test_what_is_of_the_user_is_told_in_every_project(text: str) -> None:
         "I can't stand this test",
         "kapitel 1 fängt an mit: Ich trinke nie wieder Kaffee.",
         "keep the grammar in ONE file, grammar.lark, i hate grammars spread over strings",
+        "a little tarot app for my niece, 22 cards.",
         "the backup goes to the nas of my brother at 3 in the morning",
         "la sauvegarde part à 3h du matin vers le nas de mon frère",
         "im roman: die ich-erzählerin Wiebke ist ärztin und wohnt in Innsbruck",

@@ -883,3 +883,22 @@ def test_how_the_user_wants_answers_from_the_agent_is_a_wish() -> None:
 @pytest.mark.parametrize("said", ["fastify + sqlite.", "plain sentences in imperative mood pls."])
 def test_a_stack_or_a_manner_in_a_few_words_is_kept(said: str) -> None:
     assert [one.content for one in extract(said, scene=Scene(project="p"))] == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "do we charge per singer or per choir? dont know yet, the board decides on nov 24.",
+        "do we need multi currency in v1? i asked, no answer so far",
+    ],
+)
+def test_a_question_that_is_left_open_is_kept_with_what_says_so(said: str) -> None:
+    [kept] = extract(said, scene=Scene(project="p"))
+    assert (kept.type, kept.content) == ("question", said)
+    assert all(one.type != "question" for one in extract("do we need it? yes.", "per choir? ok"))
+
+
+def test_from_here_on_is_a_standing_wish() -> None:
+    said = "so from here on comments and docstrings in english, commits too"
+    [kept] = extract(said, scene=Scene(project="p"))
+    assert kept.kind == "preference"

@@ -1082,3 +1082,32 @@ def test_another_shift_of_the_user_is_heard_in_another_project() -> None:
     scene = Scene(current=[old.with_(project="budgeter")], project="rota-app")
     [kept] = extract("since november i am on day shifts btw, finally sleeping.", scene=scene)
     assert kept.replaces or kept.detail.startswith("Perhaps no longer")
+
+
+def test_what_stands_beside_a_value_that_is_taken_back_stays() -> None:
+    old = "abstract for the symposium is due nov 30, 300 words max, upload via the oxford portal"
+    new = "the due date of the abstract isnt nov 30 any more, they gave us until dec 7."
+    scene = Scene(current=[known("a", "fact", old).with_(project="p")], project="p")
+    [kept] = extract(new, scene=scene)
+    assert kept.replaces and kept.detail == f"In part no longer: {old}"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("pickers get 13.50 an hour", "the Kellers pay their pickers 14.20 an hour"),
+        ("a shelf costs 35 a month", "the studio in Fenwick has gone up to 42 a month for a shelf"),
+        ("the player has three lives", "in easy mode the player starts with five lives"),
+        ("handover is at 6:45", "on New Year's Eve the handover was brought forward to 6:30"),
+        ("the church is heated to 16 degrees", "turning it down to 14 degrees was rejected"),
+        ("the opening is on 8 May", "the textile show upstairs opens on 22 May and isn't ours"),
+        ("ingest runs every 15 minutes", "ingest once ran hourly, back when we had two customers"),
+        ("a large loaf costs 4.20", "a large loaf might have to be 4.60, but not for now"),
+    ],
+)
+def test_what_is_of_others_of_a_case_or_of_nothing_yet_replaces_nothing(
+    older: str, newer: str
+) -> None:
+    old = known("a", "fact", older).with_(project="p")
+    for kept in extract(newer, scene=Scene(current=[old], project="p")):
+        assert not kept.replaces and not kept.detail

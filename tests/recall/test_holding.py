@@ -136,6 +136,11 @@ def test_what_was_left_for_tomorrow_is_told_beside_what_came_between() -> None:
     assert parked([done, hotfix], NOW) == []
 
 
+def test_mockery_is_nobodys_last_word() -> None:
+    last = "User last: oh sure, and next we rewrite it all in cobol. no seriously, works now"
+    assert held(last, []) == ["User last: no seriously, works now"]
+
+
 def test_what_was_asked_is_told_beside_what_is_not_done() -> None:
     asked = "Asked: the exif rotation is wrong again for pixel phones"
     assert asked in held(f"{asked}\nReport: Reopened; not fixed yet.", [])

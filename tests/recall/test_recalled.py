@@ -600,3 +600,9 @@ def test_a_number_of_a_file_that_was_told_anew_is_not_told_as_it_was(home: Memor
     told = "Report: Set. names.csv has 13 left."
     packed = pack(home, "how many zebra names are left?", known=told, told=told, words=bare(told))
     assert "22" not in packed.text
+
+
+def test_what_goes_on_with_a_yes_puts_nothing_right(home: Memory) -> None:
+    done = "The zebra sandbox is in, it gets 2 ms a frame."
+    talk(home, "s1", "sandbox the zebras", done, "good. the zebra editor crashes on undo btw")
+    assert "putting it right" not in pack(home, "how is the zebra sandbox?").text

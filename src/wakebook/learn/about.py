@@ -268,8 +268,8 @@ def is_own(entry: Entry, registry: Registry) -> bool:
     if not entry.project or _has(forms.GENERAL, text) or _has(cues.SCOPE, _announced(entry)):
         return True
     family = _has(rf"(?:{_MY}) (?:[\w-]+ )?(?:{forms.KIN}|{forms.PETS})\b", entry.content)
-    rest = pattern(rf"\b(?:of|de|von) (?:{_MY}) \w+").sub("", entry.content)
-    aside = rest != entry.content and not _has(forms.FIRST, rest)  # "to the NAS of my brother"
+    rest = pattern(rf"\b(?:of|de|von|for|für|para|pour) (?:{_MY}) \w+").sub("", entry.content)
+    aside = rest != entry.content and not _has(forms.FIRST, rest)  # "an app for my niece"
     if aside or (mentions(entry.content, entry.project) and not family):
         return False
     mine = (forms.FIRST, forms.TO_ME)  # "I prefer uv", "keep your answers short"

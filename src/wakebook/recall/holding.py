@@ -73,7 +73,8 @@ def holding(
         found = (stale.correction(place._replace(text=one)) for one in sentences(text))
         lost = lost.union(*(one.lost for one in found if one))
         if label == LAST:
-            text = " ".join(one for one in sentences(text) if not _told(one, told, terms))
+            meant = (one for one in sentences(text) if not _idle(cues.SARCASM, one))
+            text = " ".join(one for one in meant if not _told(one, told, terms))
         now = stale.current(text, place)
         now = " ".join(_of_list(one, since) for one in sentences(now)) if place.agent else now
         now = stale.undone(place._replace(text=now)) if label == LAST and lists(now) else now

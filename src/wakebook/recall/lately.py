@@ -321,7 +321,8 @@ def correction_of(passage: Passage, after: Callable[[Passage], Iterable[Utteranc
     """What the user answered to an agent's turn of which nothing is left, if that is short."""
     reply = " ".join(_reply(passage, after).split())
     parts = [it.text for it in sentences(passage.content)]
-    wrong = parts and any(put_right(one, passage, after) for one in parts)
+    agrees = lower(cues.YES).match(reply.lower())  # "good. the editor crashes, btw"
+    wrong = not (agrees and agrees.end()) and any(put_right(one, passage, after) for one in parts)
     return reply if wrong and len(reply) <= REPLY else ""
 
 

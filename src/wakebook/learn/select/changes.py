@@ -165,7 +165,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     if target and not done and may >= least and target.id in linked:
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
-        wholly = not _lists(target.content) and (named or not _several(target.content))
+        wholly = not (_lists(target.content) or _several(target.content, named))
         surely = wholly or counted or may >= (SURELY if read(text).change else UNSAID)
         short = elliptic(text, target)
         right = put_right(text, read(text), target.content)[1] if short and bare(text) else ""
@@ -235,10 +235,12 @@ def _lists(text: str) -> bool:
     return len(listed) > 2 or len(_MARKED.findall(text)) > 1
 
 
-def _several(text: str) -> bool:
+def _several(text: str, named: bool = False) -> bool:
     """Whether a sentence says several things, of which a change may leave some: values, wishes for
-    all that the user does, or three in a row ("no animations, nothing blinking, dark theme")."""
+    all that the user does, or three in a row ("no animations, nothing blinking, dark theme").
+    `named`: one of them is taken back by name, and so is what refers to it: "that's a Saturday"."""
     clauses = [it for part in split(text) for it in CLAUSES.split(part)]
+    clauses = [it for it in clauses if not (named and lower(cues.REFERS).match(it.lower()))]
     row = [it for it in clauses if words.terms(it) and it.count(" ") < ROW]
     if len(row) >= IN_A_ROW and len(row) == len(clauses):
         return True
@@ -376,7 +378,9 @@ def _aged(text: str, ledger: Ledger, _: Place) -> Change | None:
 def _is_of(thing: str, text: str) -> bool:
     """Whether a text has a word, or one that begins so: "rabbit" and "RabbitMQ"."""
     terms = words.terms(text)
-    return thing in terms if len(thing) < 3 else any(it.startswith(thing) for it in terms)
+    if len(thing) < 3:
+        return thing.isdigit() and thing in terms  # "back on 20"
+    return any(it.startswith(thing) for it in terms)
 
 
 def compared(

@@ -49,6 +49,7 @@ from wakebook.learn.select.speech import (
     asks,
     fiction,
     fits,
+    open_question,
     procedure,
     real,
     sentences,
@@ -191,10 +192,10 @@ class _Reader:
                 continue
             open_ = open_ or lower(cues.QUESTIONS).search(low) is not None
             made_up = tale and (self._fiction or not tells_before(sentence.text, message.text))
-            asked = sentence.asked or lower(cues.QUESTIONS).search(sentence.heading.lower())
-            if open_ and asked and not made_up and fits(sentence.text):
+            question = "" if made_up else open_question(sentence, open_)
+            if question:
                 self._settle(message)
-                self._pending = _Pending(Kind("question", wanted=True), sentence.text)
+                self._pending = _Pending(Kind("question", wanted=True), question)
                 continue
             if over and not made_up:
                 refers = lower(cues.REFERS).match(low) is not None

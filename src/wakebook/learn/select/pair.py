@@ -211,7 +211,7 @@ def _apart(new: Said, old: Said) -> bool:
         return True
     if _other_number(new, old, cued):
         return True
-    if not cued and (_does_so_too(new, old) or _of_others(new, old)):
+    if _begins_otherwise(new, old, cued) or (not cued and _of_others(new, old)):
         return True
     if new.head & old.head and new.head - old.terms:
         return bool(old.head - new.terms) or not cued
@@ -240,10 +240,8 @@ def _other_number(new: Said, old: Said, cued: bool) -> bool:
         return True
     which = [dict(lower(cues.WHICH).findall(it.low)) for it in (new, old)]
     apart = any(which[0][it] != which[1][it] for it in which[0].keys() & which[1].keys())
-    numbers = [
-        it.values["number"] - {*of.values()} for it, of in zip((new, old), which, strict=True)
-    ]
-    return apart and all(numbers) and numbers[0] != numbers[1]
+    ours, theirs = (it.values["number"] for it in (new, old))
+    return apart and ours - {*which[0].values()} != theirs - {*which[1].values()}
 
 
 def _of_others(new: Said, old: Said) -> bool:
@@ -254,10 +252,15 @@ def _of_others(new: Said, old: Said) -> bool:
     return _OURS.search(old.low) is not None
 
 
-def _does_so_too(new: Said, old: Said) -> bool:
-    """Whether one says of another thing what the other says: "the oven has 4 shelves"."""
+def _begins_otherwise(new: Said, old: Said, cued: bool) -> bool:
+    """Whether it begins with another thing or case: "the oven has 4", "in easy mode it is 5"."""
+    for cue in (cues.THEIRS,) if cued else (cues.THEIRS, cues.OTHERWISE):
+        found = lower(cue).match(new.low, new.lead)
+        first = words.terms(found[found.lastgroup]) if found and found.lastgroup else None
+        if first and first.isdisjoint(old.terms):
+            return True
     one, two = (lower(cues.DOES).match(it.low, it.lead) for it in (new, old))
-    if not one or not two or words.stem(one["does"]) != words.stem(two["does"]):
+    if cued or not one or not two or words.stem(one["does"]) != words.stem(two["does"]):
         return False
     things = [words.terms(it["thing"] or it["whose"]) for it in (one, two)]
     return things[0].isdisjoint(old.terms) and things[1].isdisjoint(new.terms)

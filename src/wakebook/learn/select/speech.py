@@ -388,6 +388,16 @@ def unmeant(text: str) -> bool:
     return shouts or lower(cues.ORDERS).match(low) is not None or any(found)
 
 
+def open_question(sentence: Sentence, among: bool) -> str:
+    """A question that nobody can answer yet: it stands among such (`among`), or what follows says
+    so ("per singer or per choir? don't know yet")."""
+    asked = sentence.asked or lower(cues.QUESTIONS).search(sentence.heading.lower())
+    text = sentence.text if among and asked else ""
+    if sentence.before.endswith("?") and lower(cues.LEAVES_OPEN).match(sentence.text.lower()):
+        text = f"{sentence.before} {sentence.text}"
+    return text if fits(text) else ""
+
+
 def alone(sentence: Sentence) -> str:
     """A statement so that it can be understood alone, with the one before if it needs that."""
     text = sentence.text
