@@ -166,7 +166,8 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
         wholly = not (_lists(target.content) or _several(target.content, named))
-        surely = wholly or counted or may >= (SURELY if read(text).change else UNSAID)
+        sure = SURELY if read(text).change else UNSAID
+        surely = wholly or counted or named or may >= sure
         short = elliptic(text, target)
         right = put_right(text, read(text), target.content)[1] if short and bare(text) else ""
         return Change(target, short, wholly, surely, others, right)
