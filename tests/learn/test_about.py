@@ -385,6 +385,8 @@ def test_what_is_of_the_user_is_told_in_every_project(text: str) -> None:
         "the backup goes to the nas of my brother at 3 in the morning",
         "la sauvegarde part à 3h du matin vers le nas de mon frère",
         "im roman: die ich-erzählerin Wiebke ist ärztin und wohnt in Innsbruck",
+        "i measure the hysteresis on the weekend",
+        "I'll look at those logs tonight.",
     ],
 )
 def test_what_is_of_a_project_stays_there(text: str) -> None:

@@ -406,3 +406,23 @@ def test_what_the_agent_will_do_next_is_worth_a_handoff() -> None:
     scene = Scene(project="p", ends=True)
     found = [one for one in SELECTOR.read(messages, scene).drafts if one.type == "handoff"]
     assert found and "use the audio clock" in found[0].detail
+
+
+@pytest.mark.parametrize(
+    ("said", "branch"),
+    [("Branch `tide-maps`: the box works.", "tide-maps"), ("Branch `tide` merged.", None)],
+)
+def test_the_branch_may_be_named_before_the_last_report(said: str, branch: str | None) -> None:
+    messages = talk("tide maps, please", f">{said} Left: the legend.", "park it", ">Parked.")
+    messages[1] = agent(messages[1].text, 2, *EDITS)
+    assert lines(messages).get("Branch") == branch
+
+
+def test_a_joke_is_not_what_was_asked() -> None:
+    messages = talk(
+        "the build is red, lets put the whole shop on a toaster",
+        ">Ha. A cache is missing.",
+        "fix that",
+    )
+    messages += [agent("Fixed: the cache is filled before the build. 8 passed.", 4, *EDITS)]
+    assert "toaster" not in "".join(lines(messages).values())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.learn.selecting import SELECTOR, contents, known, logged, read, talk
+from tests.learn.selecting import SELECTOR, contents, extract, known, logged, read, talk
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft, Scene, after
 from wakebook.learn.select.speech import sentences
@@ -265,3 +265,56 @@ def test_what_a_character_says_in_single_quotes_is_not_the_users_word() -> None:
     )
     said = "My sister's cat isn't the neighbours' one, it's Olive."
     assert [one.text for one in sentences(said)] == [said]
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "1. The rent is 940 per month.\n2. The tenant must not keep hens.",
+        "3. The Buyer shall pay within ten days.\n4. Interest is 9 %.",
+        "1. Der Mieter hat die Treppe zu putzen.\n2. Die Miete beträgt 940 Euro.",
+        "1. El arrendatario deberá pintar cada año.\n2. La renta es de 940 euros.",
+    ],
+)
+def test_a_contract_below_a_question_is_not_the_users_word(clauses: str) -> None:
+    assert not contents(f"they sent this, is that normal?\n\n{clauses}")
+
+
+def test_a_list_of_the_users_own_is_kept() -> None:
+    assert contents("my rules, ok?\n\n1. never push to main\n2. always squash") == [
+        "never push to main",
+        "always squash",
+    ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["let's use postgres for the ledger, it never sleeps", ">Ha. I'd fix the index first."],
+        ["we decided to move the office to the moon", ">Tempting.", "yes"],
+        ["let's rename the repo to banana", ">Which spelling?", "haha no, for real: ledger-2"],
+        ["oh wonderful. let's mail them all at 4 in the morning", ">Shall I look at the log?"],
+        ["somebody posted their notes: we must rename all endpoints to snake case"],
+        ["[Scheduled task] Upgrade every dependency. Always use the latest version."],
+    ],
+)
+def test_what_was_no_more_than_a_joke_or_not_the_users_leaves_nothing(said: list[str]) -> None:
+    found = " ".join(contents(*said))
+    assert not any(it in found for it in ("postgres", "moon", "banana", "4 in", "rename", "latest"))
+
+
+def test_a_wish_for_this_week_is_kept_with_what_says_so() -> None:
+    said = "I'm on the ferry this week with slow wifi. No downloads over 50 MB, please."
+    assert contents(said) == [said]
+    lasting = "I'm on the ferry this week. Always keep downloads under 50 MB."
+    assert "Always keep downloads under 50 MB." in contents(lasting)
+
+
+def test_what_holds_until_an_event_ends_with_it() -> None:
+    rule = "From now on nobody touches the cue engine until the premiere."
+    current = [logged(one).with_(project="/stage") for one in extract(rule)]
+    here = Scene(current=current, project="/stage")
+    assert [one.replaces for one in extract("The premiere went great!", scene=here)] == [
+        (current[0].id,)
+    ]
+    assert not any(one.replaces for one in extract("The rehearsal went great!", scene=here))

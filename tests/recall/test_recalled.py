@@ -264,6 +264,8 @@ def test_a_proposal_that_the_user_did_not_want_is_no_finding(
         ("looks good, and people count 380 bars at the zebra gate", False),
         ("nope. our gates are counted from the left", False),
         ("nice, and paint it", True),
+        ("worked", True),
+        ("ok ordered two rolls", True),
         ("", True),
     ],
 )

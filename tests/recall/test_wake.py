@@ -204,10 +204,15 @@ def test_what_was_said_here_is_told_though_it_is_no_entry(memory: Memory, projec
 def test_what_was_wrong_for_a_moment_is_not_told(memory: Memory, projects: Path) -> None:
     claude = Claude(projects).user("the spare shuttle of the loom is in the blue box")
     claude.agent("Noted.").user("the legend of the pattern is missing its last row")
-    claude.agent("Put right.").user("thanks, bye").agent("Bye.")
+    claude.agent("Put right.").user("until the fair nobody rearranges shelf 4 of the loom room")
+    claude.agent("Fine.").user("i'm in Skagen this week. keep the files under 20 MB")
+    claude.agent("I do.").user("the fair went great!! shelf 9 gets the new yarn")
+    claude.agent("Nice.").user("thanks, bye").agent("Bye.")
     memory.catch_up(closing=True)
     said = memory.turns.start(cwd="/home/mira/tidepool").text
     assert "blue box" in said and "last row" not in said.split("## Also Said Here")[-1]
+    assert "shelf 9" in said
+    assert "rearranges" not in said and "20 MB" not in said.split("## Also Said Here")[-1]
 
 
 def test_what_is_said_once_more_is_told_once() -> None:

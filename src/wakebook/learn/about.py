@@ -25,7 +25,7 @@ from wakebook.base import words
 from wakebook.base.cache import FOLDER
 from wakebook.base.decode import decode
 from wakebook.base.home import Home
-from wakebook.learn.phrases import Phrases, cues, pattern
+from wakebook.learn.phrases import Phrases, cues, lower, pattern
 from wakebook.log.entry import PARTLY, WAS, Entry
 from wakebook.log.subjects import Registry
 
@@ -82,6 +82,7 @@ _SIGNS = (
     "CHAT",
     "GOES_ON",
 )
+_CAPITAL = re.compile(r"(?<!\\)[A-ZÀ-Þ]")  # that a pattern may ask for
 _STARTS = 3  # words at the beginning that are features of their own
 
 
@@ -383,7 +384,14 @@ def introduced(text: str) -> str:
 @lru_cache(maxsize=1 << 15)  # every start and every briefing asks the same of each entry
 def _has(text: str, said: str, at_start: bool = False) -> bool:
     found = pattern(text)
+    if not _cased(text):  # twice as fast
+        found, said = lower(text), said.lower()
     return (found.match(said) if at_start else found.search(said)) is not None
+
+
+@cache
+def _cased(pattern_: str) -> bool:
+    return _CAPITAL.search(pattern_) is not None
 
 
 def _kin() -> str:
@@ -422,12 +430,17 @@ def _rank(entry: Entry) -> int:
 
 def _same(one: Entry, other: Entry) -> bool:
     """Whether two entries say the same, or belong together."""
-    left, right = (words.terms(pattern(cues.AS_ALWAYS).sub("", it.content)) for it in (one, other))
+    left, right = (_once(it.content) for it in (one, other))
     least, shared = min(len(left), len(right)), len(left & right)
     if _again(one) or _again(other):
         return shared >= max(2, NEAR * least)
     talk = one.transcript and one.transcript == other.transcript
     return _alike(one, other) or shared >= max(3, (NEAR if talk else 0.75) * least)
+
+
+@lru_cache(maxsize=8192)
+def _once(text: str) -> frozenset[str]:
+    return words.terms(pattern(cues.AS_ALWAYS).sub("", text))
 
 
 def _again(entry: Entry) -> bool:

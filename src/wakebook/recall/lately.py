@@ -19,10 +19,13 @@ from wakebook.base.words import terms
 from wakebook.learn.about import Weights, lasts
 from wakebook.learn.about import forms as personal
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.said import DATA, OF_CHANGE, different, read, usual
+from wakebook.learn.select.pair import likely
+from wakebook.learn.select.said import DATA, OF_CHANGE, different, events, lasts_until, read, usual
 from wakebook.learn.select.speech import (
     Sentence,
     fiction,
+    for_now,
+    mocks,
     own_lines,
     quoted,
     real,
@@ -33,7 +36,6 @@ from wakebook.learn.select.speech import (
     without_tasks,
 )
 from wakebook.log.query import Query, Scope
-from wakebook.models.builtin import judge
 from wakebook.recall.gate import forms
 from wakebook.recall.stale import SOON, Utterance, spoken, takes_back
 from wakebook.recall.texts import ENDS, in_confidence
@@ -73,7 +75,7 @@ _NOPE = re.compile(  # "nope. our q3 is april to june"
     r"(?:no+|nope|nah|nein|nee|non)[.!]+ +(?:[^?\s]+ ){3}[^?]+$"
 )
 ALONE = 2  # sentences of an agent's turn that a "no, that's ..." takes back as a whole
-PUT_RIGHT = 0.5  # likely enough that a reply takes back what an agent said
+PUT_RIGHT = 0.3  # likely enough that a reply takes back what an agent said
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
 _CONCRETE = re.compile(r"\S@\w+\.\w|\b\w+\.\w{2,}/|(?<!\w)\d")  # an address, a number
 _OF_ONESELF = re.compile(r"\bthe user\b", re.IGNORECASE)  # nobody speaks of himself like that
@@ -101,8 +103,9 @@ def lately(
     private = {
         (old.talk, old.turn)
         for new, old in pairwise(newest)
-        if new.talk == old.talk and lower(cues.PRIVATELY).search(new.text.lower())
+        if new.talk == old.talk and _takes_back(new.text.lower())
     }
+    past = [(one.at, event) for one in newest for event in events(one.text)]
     for one in newest[:MOST]:
         if (
             (one.talk, one.turn) in private
@@ -116,7 +119,8 @@ def lately(
             all_points = _worth(one.text)
         for sentence, points in zip(own, all_points, strict=True):
             after = next((it.text for it in own if it.place == sentence.place + 1), "")
-            if takes_back(after, sentence.text):
+            over = any(at > one.at and lasts_until(it, sentence.text) for at, it in past)
+            if over or takes_back(after, sentence.text):
                 continue
             changes = read(sentence.text).cues & OF_CHANGE - {"ends"}
             plain = (
@@ -124,6 +128,7 @@ def lately(
             )
             refers = lower(cues.REFERS).match(sentence.text.lower())
             clear = (sentence.before or not refers) and lasts(sentence.text) >= ASIDE
+            clear = clear and not (refers and unmeant(sentence.before)) and not for_now(sentence)
             if points >= (CHANGING if plain else LIKELY) and _states(sentence) and clear:
                 yield one._replace(text=sentence.text), sentence.before if refers else ""
 
@@ -144,6 +149,7 @@ def _states(sentence: Sentence) -> bool:
         or (len(text.split()) <= LEAST and not pattern(forms.VALUE).search(text))
         or len(terms(text) - usual()) < SAYS
         or unmeant(text)
+        or mocks(sentence)
     ):
         return False
     if requests(text.lower()) and lasts(text) < LASTS:
@@ -275,7 +281,12 @@ def in_earnest(parts: Iterable[str]) -> list[str]:
 def unsaid(after: Iterable[Utterance]) -> bool:
     """Whether the user then said not to keep it: "that's confidential, don't keep the number"."""
     said = next(iter(after), None)
-    return said is not None and lower(cues.PRIVATELY).search(said.text.lower()) is not None
+    return said is not None and _takes_back(said.text.lower())
+
+
+def _takes_back(low: str) -> bool:
+    """Whether what was said before is not to be kept, or was a joke."""
+    return bool(lower(cues.PRIVATELY).search(low) or lower(cues.JOKED).match(low))
 
 
 def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:
@@ -297,7 +308,7 @@ def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[U
         wrong = wrong or bool(lower(cues.REFUSES).match(low) or low.startswith(_WRONG))
         if wrong and different(read(one).values, old) - {"degree"}:
             return True
-        if judge.likely([part], one)[0] >= PUT_RIGHT:
+        if likely(one, part) >= PUT_RIGHT:
             return True
     return False
 

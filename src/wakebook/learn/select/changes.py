@@ -1,6 +1,6 @@
 """What a new sentence changes: the value that it replaces, or may replace.
 
-A replacement needs strong evidence: the old value named and taken back, or the same frame with
+A replacement needs strong pair.evidence: the old value named and taken back, or the same frame with
 another value of the same kind. In doubt both stand, the newer first.
 """
 
@@ -13,20 +13,8 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.learn.about import everywhere
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.pair import (
-    MOST,
-    Around,
-    Older,
-    Rarity,
-    alike,
-    evidence,
-    likely,
-    put_right,
-    slip,
-    sounds,
-    stands,
-)
+from wakebook.learn.select import pair
+from wakebook.learn.select.ledger import Known, Ledger, Rarity
 from wakebook.learn.select.said import (
     CLAUSES,
     DIGIT,
@@ -37,6 +25,8 @@ from wakebook.learn.select.said import (
     chance,
     clauses_of,
     different,
+    events,
+    lasts_until,
     read,
     units,
     usual,
@@ -53,7 +43,9 @@ MEANT_HERE = 2  # of the nearest in a project, by all of a message
 CONVINCED = 0.8  # that the judge is sure, as the weights take it: 96 %
 CERTAIN = 1.3  # the same: 99.5 %
 SOUNDS = 0.55  # the same: 90 %
-AT_ALL = 0.15  # if it cannot be more likely than this, the judge does not read it
+ASKS = 0.65  # if none can be more likely than this, the judge reads none of them ...
+AT_ALL = 0.5  # ... and of the others, not this one ...
+ANSWERED = 0.3  # ... unless an agent has changed something
 ALIKE = 0.15  # less near than this, one sentence casts no doubt on another
 NEAR = 0.18  # less near than this, and without a word in common, a change is strange
 SURELY = 0.8  # likely enough for what says something else besides to be replaced ...
@@ -116,7 +108,7 @@ class Place(NamedTuple):
     here: AbstractSet[str] = frozenset()  # ids of what this window has said
     beside: AbstractSet[str] = frozenset()  # and of what this message has
     project: str = ""
-    around: Around = Around()
+    around: pair.Around = pair.Around()
     confirmed: bool = False  # an agent has changed something by it
 
 
@@ -133,7 +125,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     known = weights().changes
     enough = CONFIRMED if place.confirmed else Enough(weights().changes_threshold)
     least = enough.replaces
-    for clearly in (_slipped, _excused, _returned, _addressed, _other, _aged):
+    for clearly in (_slipped, _excused, _returned, _addressed, _other, _aged, _over):
         if clear := clearly(text, ledger, place):
             return clear
     near = compared(text, ledger, place)
@@ -169,14 +161,14 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         sure = SURELY if read(text).change else UNSAID
         surely = wholly or counted or named or may >= sure
         short = elliptic(text, target)
-        right = put_right(text, read(text), target.content)[1] if short and bare(text) else ""
+        right = pair.put_right(text, read(text), target.content)[1] if short and bare(text) else ""
         return Change(target, short, wholly, surely, others, right)
     if (
         bare(text)
         and not place.confirmed
         and (repeated := _repeated(text, ledger, place.around.agent[-800:]))
     ):
-        return Change(repeated, True, meant=put_right(text, read(text), repeated.content)[1])
+        return Change(repeated, True, meant=pair.put_right(text, read(text), repeated.content)[1])
     return Change(doubted[0], False, False, False, tuple(doubted[1:])) if doubted else None
 
 
@@ -185,8 +177,8 @@ def _about(text: str, known: Known, seen: dict[str, float]) -> bool:
     message that has, or is about something that it does not name."""
     new = read(text)
     near = seen["near"] >= NEAR or bool(new.terms & known.terms - usual())
-    if stands(read(known.content)):
-        return near or stands(new) or everywhere(text)  # nothing else lifts a rule
+    if pair.stands(read(known.content)):
+        return near or pair.stands(new) or everywhere(text)  # nothing else lifts a rule
     near = near or seen["around"] > 0
     return near or bool(new.back or new.lost) or lower(cues.UNNAMED).search(new.low) is not None
 
@@ -197,7 +189,7 @@ def _linked(text: str, known: Known, seen: dict[str, float]) -> bool:
     new = read(text)
     named = seen["rare"] or {"slot", "named", "back", "bare here"} & seen.keys()
     anew = known.type == "decision" and lower(cues.ANEW).search(new.low)
-    wishes = stands(new) and stands(read(known.content))
+    wishes = pair.stands(new) and pair.stands(read(known.content))
     return bool(new.terms & known.terms - usual() or named or anew or wishes)
 
 
@@ -207,7 +199,7 @@ def _says_again(text: str, older: str) -> bool:
     new = read(text)
     if new.back or new.lost:
         return False
-    repeats = lower(cues.REPEATS).search(new.low)  # "reminder, i'm deaf in my left ear"
+    repeats = lower(cues.SAYS_AGAIN).search(new.low)  # "reminder, i'm deaf in my left ear"
     if repeats and (repeats.start() == 0 or not (new.change or "again" in repeats[0])):
         return True  # and not "we're open on Mondays again"
     ours, theirs = new.values, read(older).values
@@ -258,7 +250,7 @@ def unsettled(older: str, text: str) -> str:
         return named[-1]
     if lower(cues.OTHER_ONE).search(text.lower()):
         return parts[0] if parts else older
-    return max(parts, key=partial(likely, text)) if len(parts) > 1 else older
+    return max(parts, key=partial(pair.likely, text)) if len(parts) > 1 else older
 
 
 def _favourite(new: Said, old: Said) -> bool:
@@ -282,11 +274,11 @@ def _counts(new: Said, older: str) -> bool:
 def _slipped(text: str, ledger: Ledger, place: Place) -> Change | None:
     """The sentence with a slip that is put right, and how it was meant: the last that has a word
     like it, or else another value of that kind."""
-    said = slip(text)
+    said = pair.slip(text)
     found: list[tuple[int, int, Known, str]] = []
     for known in ledger.latest(SLIPS, place.here) if said else ():
         if known.id in place.here and said.lower() not in known.content.lower():
-            like, meant = put_right(said, read(text), known.content)
+            like, meant = pair.put_right(said, read(text), known.content)
             found += [(like, -len(found), known, meant)] if like else []
     if not found:
         return None
@@ -323,14 +315,14 @@ def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
     if unnamed and True in named[1:] and not named[0]:
         since = ours[: named.index(True)]
         had = ours[len(since)].content
-        likeliest = max(since, key=lambda one: likely(one.content, had))
-        return Change(likeliest, False) if likely(likeliest.content, had) >= HAD else None
+        likeliest = max(since, key=lambda one: pair.likely(one.content, had))
+        return Change(likeliest, False) if pair.likely(likeliest.content, had) >= HAD else None
     for at, one in enumerate(ours):
         before = [older for older, its in zip(ours[at + 1 :], named[at + 1 :], strict=True) if its]
         new = read(one.content)
         least = NOW if new.change or lower(cues.ANEW).search(new.low) else AGO
         came = any(_is_of(thing, one.was) for thing in things) or any(
-            likely(one.content, it.content) >= least for it in before
+            pair.likely(one.content, it.content) >= least for it in before
         )
         if came and not named[at]:
             return Change(one, False)
@@ -376,6 +368,16 @@ def _aged(text: str, ledger: Ledger, _: Place) -> Change | None:
     return None
 
 
+def _over(text: str, ledger: Ledger, place: Place) -> Change | None:
+    """What was to hold until something that is over: "the premiere went great"."""
+    for event in events(text):
+        for one in ledger.nearest(words.terms(event), NEAREST):
+            waits = one.project == place.project and lasts_until(event, one.content)
+            if waits and one.id not in place.beside:
+                return Change(one, False, wholly=not _several(one.content))
+    return None
+
+
 def _is_of(thing: str, text: str) -> bool:
     """Whether a text has a word, or one that begins so: "rabbit" and "RabbitMQ"."""
     terms = words.terms(text)
@@ -392,32 +394,40 @@ def compared(
     new, rarity = read(text), Rarity(ledger.rarity)
     near = sorted(
         _candidates(new, ledger, place),
-        key=lambda one: (alike(new, one.content, place.around, rarity), one.order),
+        key=lambda one: (pair.alike(new, one.content, place.around, rarity), one.order),
         reverse=True,
     )
     seen = (
         (one, found)
         for one in near
-        if (found := evidence(new, _older(one, text, ledger, place), place.around, rarity))
+        if (found := pair.evidence(new, _older(one, text, ledger, place), place.around, rarity))
     )
     nearest = list(islice(seen, JUDGED))
     for number, (_, found) in enumerate(nearest):
-        found |= {"nearest": float(number == 0), "judge": -MOST}
+        found |= {"nearest": float(number == 0), "judge": -pair.MOST}
     known = weights()
     sure = {"judge": CERTAIN if place.project else CONVINCED, "judged best": 1.0}
     may = [chance(known.changes, found | sure) for _, found in nearest]
-    if every or place.project or max(may, default=0.0) >= known.changes_threshold:
-        asked = zip(nearest, may, strict=True)
-        read_ = [(one.content, it) for (one, it), can in asked if every or can >= AT_ALL]
-        sounds(text, read_, place.around.reply)
+    least = ASKS if place.project and not place.confirmed else known.changes_threshold
+    if every or place.confirmed or max(may, default=0.0) >= least:
+        reply = place.around.reply  # which shows nothing if it names nothing of the two
+        said = words.terms(reply) - usual()
+        asked = [
+            (one.content, found)
+            for (one, found), can in zip(nearest, may, strict=True)
+            if every
+            or (place.confirmed and can >= ANSWERED and valued_otherwise(text, one.content))
+            or (can >= AT_ALL and (not reply or said & (new.terms | one.terms)))
+        ]
+        pair.sounds(text, asked, reply)
     return nearest
 
 
-def _older(known: Known, text: str, ledger: Ledger, place: Place) -> Older:
+def _older(known: Known, text: str, ledger: Ledger, place: Place) -> pair.Older:
     here = known.id in place.here
     both = place.project and known.project
     apart = bool(both) and place.project != known.project
-    return Older(
+    return pair.Older(
         known.content,
         here,
         here and ledger.count - known.order <= 2,

@@ -7,7 +7,9 @@ and is told with the sentence beside it.
 """
 
 import re
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import NamedTuple
 
 from wakebook.base import words
@@ -25,6 +27,7 @@ from wakebook.learn.select.speech import (
     split,
     with_before,
 )
+from wakebook.log.entry import Entry, derived_id
 from wakebook.models.builtin import judge
 
 ASKED = 4  # open tasks and questions that the judge is asked of
@@ -32,6 +35,7 @@ LEAST = 4  # words of a report in other words
 NAMED = 3  # words of a task that name it
 SETTLED = 0.95  # likely enough, as the judge says, that one of them is done ...
 MAYBE = 0.5  # ... or may be
+READ = 4000  # characters of an agent's message that are looked at
 REPORT = 300  # characters of an agent's message that may say what it has changed
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _COMMON = words.terms(
@@ -267,9 +271,35 @@ def answers(agent: Message) -> bool:
 
 def reply_of(agent: Message) -> str:
     """The sentences of an agent's answer, from the beginning of its report."""
-    text = plain(agent.report or agent.text)
-    parts = (one for line in text.split("\n") for one in split(line))
-    return " ".join(one for one in parts if not pattern(cues.PROGRESS).match(one))[:REPORT]
+    return _reply((agent.report or agent.text)[:READ])
+
+
+@lru_cache(maxsize=256)  # asked for at each step of one turn
+def _reply(text: str) -> str:
+    found = ""
+    for line in plain(text).split("\n"):
+        for one in split(line):
+            if not pattern(cues.PROGRESS).match(one):
+                found += f" {one}" if found else one
+        if len(found) >= REPORT:
+            break
+    return found[:REPORT]
+
+
+def laughs(agent: Message) -> bool:
+    """Whether an agent takes for a joke what the user said."""
+    return lower(cues.JOKED_AT).match(agent.text[:REPORT].lower()) is not None
+
+
+def wants(draft: Draft) -> bool:
+    """Whether it decides, promises or asks for something: "lets rewrite it in cobol"."""
+    ordered = requests(draft.content.lower()) or draft.kind == "preference"
+    return draft.type != "fact" or ordered
+
+
+def of_any(entry: Entry, sources: Iterable[str]) -> bool:
+    """Whether it was learned from one of these messages."""
+    return any(derived_id(one, entry.type, entry.content) == entry.id for one in sources)
 
 
 def confirms(agent: Message) -> bool:

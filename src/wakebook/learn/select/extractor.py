@@ -18,6 +18,7 @@ from wakebook.learn.about import AMONG, everywhere, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after, subject
 from wakebook.learn.judge.verdict import harmless, quotable
 from wakebook.learn.phrases import cues, lower
+from wakebook.learn.select import closing
 from wakebook.learn.select.changes import (
     Change,
     Place,
@@ -28,27 +29,18 @@ from wakebook.learn.select.changes import (
     unsettled,
     valued_otherwise,
 )
-from wakebook.learn.select.closing import (
-    agreed,
-    answered,
-    answers,
-    confirms,
-    others_done,
-    reply_of,
-    reported,
-    settled,
-    unsaid,
-)
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around, slip
-from wakebook.learn.select.said import read, usual
+from wakebook.learn.select.said import events, lasts_until, read, usual
 from wakebook.learn.select.speech import (
     Sentence,
     announced,
     asks,
     fiction,
     fits,
+    for_now,
+    mocks,
     open_question,
     procedure,
     real,
@@ -74,7 +66,7 @@ from wakebook.learn.select.worth import (
     untold,
     worthy,
 )
-from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry, derived_id
+from wakebook.log.entry import DOUBTS, PARTLY, WAS, Entry
 
 LAST = 200  # messages at the end of a window that a handoff looks at
 Decide = Callable[[str, Ledger, Place], Change | None]
@@ -135,6 +127,7 @@ class _Reader:
         self._ledger = Ledger(scene.current, scene.project)
         self._agent: Message | None = None  # what the agent said last
         self._user: Message | None = None  # what the user said, until the agent has done it
+        self._last = ""  # the message of the user before
         self._fiction = False
         self._here: set[str] = set()  # ids of what this window has said
         self._beside: set[str] = set()  # and of what this message has
@@ -148,11 +141,13 @@ class _Reader:
     def pass_by(self, message: Message) -> None:
         if message.role == "agent":
             self._agent = message if message.text.strip() else self._agent
-            self._user = None if answers(message) else self._user
+            self._user = None if closing.answers(message) else self._user
             return
         self._agent, self._user = None, message
         self._fiction = self._made_up(message)
-        found = (one for one in self._by_turn.get(message.turn, ()) if _of_any(one, [message.id]))
+        found = (
+            one for one in self._by_turn.get(message.turn, ()) if closing.of_any(one, [message.id])
+        )
         self._here |= {entry.id for entry in found}
 
     def _made_up(self, message: Message) -> bool:
@@ -170,9 +165,7 @@ class _Reader:
         if not said:
             return
         self._beside.clear()
-        if proposal := agreed(said[0], self._agent):
-            detail = f"Agreed: {one_line(said[0].text, 120)}"
-            self._keep(message, _Pending(Kind("decision"), proposal.text, detail), (proposal.turn,))
+        self._look_back(message, said[0])
         tale = self._made_up(message)
         steps = [] if tale else procedure(message.text)
         for step in steps:
@@ -188,7 +181,7 @@ class _Reader:
             about = "" if asks(sentence) else about
             if lower(cues.PRIVATELY).search(low):
                 told, self._pending = self._pending, None
-                self.drafts = self.drafts if told else unsaid(self.drafts)
+                self.drafts = self.drafts if told else closing.unsaid(self.drafts)
                 continue
             open_ = open_ or lower(cues.QUESTIONS).search(low) is not None
             made_up = tale and (self._fiction or not tells_before(sentence.text, message.text))
@@ -211,22 +204,36 @@ class _Reader:
                 self._pending = self._pending._replace(detail=f"{AMONG}{about}")
         self._settle(message)
 
+    def _look_back(self, message: Message, first: Sentence) -> None:
+        """What the beginning of a message says of those before: "yes, do that", "haha no"."""
+        if lower(cues.JOKED).match(message.text.lower()):
+            self._laugh_off(self._last)
+        self._last = message.id
+        if proposal := closing.agreed(first, self._agent):
+            kept = _Pending(Kind("decision"), proposal.text, f"Agreed: {one_line(first.text, 120)}")
+            self._keep(message, kept, (proposal.turn,))
+
     def _sentence(self, message: Message, sentence: Sentence, worth: float) -> None:
         text, low = sentence.text, sentence.text.lower()
         back = lower(cues.PUT_BACK).search(low)
-        if sentence.asked or text.endswith(":") or (unmeant(text) and not back):
+        if sentence.asked or text.endswith(":") or (unmeant(text) and not back) or mocks(sentence):
             return
         kind = kind_of(sentence)
         kept = (kind.kind == "preference" and kind.wanted) or for_later(text, self._scene.project)
         worth = max(worth, 0.0) if kept else worth
         corrects = lower(cues.CORRECTS).search(low) is not None
         refers = bool(lower(cues.REFERS).match(low) and not lower(cues.OF_HERE).match(low))
+        refers = refers or for_now(sentence)
         if refers and self._goes_on(sentence, worth, corrects):
             return
         self._settle(message)
         if self._closes(message, text):
             return
-        closed = settled(text, self._ledger, self._scene.project) if kind.type == "fact" else None
+        closed = (
+            closing.settled(text, self._ledger, self._scene.project)
+            if kind.type == "fact"
+            else None
+        )
         if closed and closed.task:  # and it may say more: "I've reached them, they come at 8"
             self._done(message, closed.task, text)
         changed = self._changed(message, sentence, kind, worth)
@@ -252,12 +259,13 @@ class _Reader:
         if (worth >= 0 or kind.wanted) and says_enough(text, kind):
             self._pending = _Pending(kind, text)
         else:
-            text = sentence.text if refers and self._kept(sentence.before) else text
+            told = any(sentence.before in one.content for one in self.drafts[-3:])
+            text = sentence.text if refers and told else text
             if changeable(text, kind):
                 self._hear(heard(message, sentence, text))
 
     def _closes(self, message: Message, text: str) -> bool:
-        tasks = reported(text, self._ledger, self._scene, self._here)
+        tasks = closing.reported(text, self._ledger, self._scene, self._here)
         for task in tasks:
             self._done(message, task, text)
         return bool(tasks)
@@ -271,15 +279,17 @@ class _Reader:
         has understood the user: "Noted: Tilda drives the round." So the user's words are read once
         more, with its answer; if it has changed something, they may change what they do not
         name."""
+        if self._user and closing.laughs(agent):
+            self._laugh_off(self._user.id)
         left = self._scene.project and lower(cues.ONLY_LEFT).search(agent.text.lower())
         for sentence in sentences(agent.text) if left else ():
-            for task in others_done(sentence.text, self._ledger, self._scene.project):
+            for task in closing.others_done(sentence.text, self._ledger, self._scene.project):
                 self._done(agent, task, f"Agent: {sentence.text}")
         user = self._user
-        if not user or not self._scene.project or self._fiction or not answers(agent):
+        if not user or not self._scene.project or self._fiction or not closing.answers(agent):
             return
         said = sentences(user.text)
-        theirs = [one for one in self._by_turn.get(user.turn, ()) if _of_any(one, [user.id])]
+        theirs = [one for one in self._by_turn.get(user.turn, ()) if closing.of_any(one, [user.id])]
         ours: list[Draft | Entry] = [*theirs]
         ours += (one for one in self.drafts if one.source == user.id)
         self._beside |= {one.id for one in ours} | {one.id for one in stated([user])}
@@ -294,8 +304,9 @@ class _Reader:
                 gone = (*changed.replaces, *([kept.id] if kept else []))
                 self._keep(agent, changed._replace(replaces=gone), (user.turn,))
 
-    def _kept(self, text: str) -> bool:
-        return any(text in one.content for one in self.drafts[-3:])
+    def _laugh_off(self, joke: str) -> None:
+        """Forget what a message wanted and decided that was a joke."""
+        self.drafts = [one for one in self.drafts if one.source != joke or not closing.wants(one)]
 
     def _hear(self, one: Heard) -> None:
         self._ledger.hear(one)
@@ -350,19 +361,20 @@ class _Reader:
             self._others = None
         agent = answer or self._agent
         worth = max(worth, 0.0) if kind.wanted else worth
-        reply = reply_of(answer) if answer else ""
+        reply = closing.reply_of(answer) if answer else ""
         around = Around(agent.text if agent else "", message.text, worth, reply)
         place = Place(self._here, self._beside, self._scene.project, around)
         change = self._decide(text, self._ledger, place)
-        if change is None and answer and confirms(answer):
+        if change is None and answer and closing.confirms(answer):
             change = self._decide(text, self._ledger, place._replace(confirmed=True))
         if change and not kind.wanted and idle(text, change.surely):
             # "now make the worker stop on a signal", "that's me for today"
-            otherwise = answer and valued_otherwise(text, change.target.content)
-            change = change if otherwise else None
+            old = change.target.content
+            ends = any(lasts_until(one, old) for one in events(text))
+            change = change if ends or (answer and valued_otherwise(text, old)) else None
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
-        open_ = answered(text, kind.type == "decision", self._ledger, place.project)
+        open_ = closing.answered(text, kind.type == "decision", self._ledger, place.project)
         if open_ and not answer and fits(text):
             return _Pending(kind, text, f"Answers: {open_.content}", (open_.id,))
         return None
@@ -450,10 +462,6 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     return _Pending(kind, text, detail, gone, old.subject, old.heard)
 
 
-def _of_any(entry: Entry, sources: Iterable[str]) -> bool:
-    return any(derived_id(one, entry.type, entry.content) == entry.id for one in sources)
-
-
 # --- the handoff ------------------------------------------------------------------------------
 def handoff_of(
     said: Sequence[Message], scene: Scene, learned: Sequence[Entry] | None = None
@@ -469,7 +477,7 @@ def handoff_of(
         )
         silent = Selector(decide=lambda *_: None)  # what replaces what is moot
         alone = silent.extract(window, place)
-        theirs = [one for one in scene.current if one.by != RULES and _of_any(one, by_id)]
+        theirs = [one for one in scene.current if one.by != RULES and closing.of_any(one, by_id)]
         gone = {old for one in alone for old in one.replaces}
         both: tuple[Draft | Entry, ...] = (*alone, *theirs)
         ours = [one for one in both if one.id not in gone]

@@ -5,13 +5,14 @@ branch, files and tests of the tool calls. A window in which nothing was done le
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.phrases import cues, lower, pattern
+from wakebook.learn.select.closing import laughs
 from wakebook.learn.select.said import different, read, usual
 from wakebook.learn.select.speech import hosted, plain, quoted, requests, sentences, split
 
@@ -50,8 +51,11 @@ def last_words(
 
     Those and decisions are work as well, unless they are of the user's own life.
     """
+    jokes = set(_jokes(messages))
     users = [
-        one for one in messages if one.role == "user" and one.text.strip() and not hosted(one.text)
+        one
+        for one in messages
+        if one.role == "user" and one.text.strip() and not (hosted(one.text) or one.id in jokes)
     ]
     agents = [one for one in messages if one.role == "agent"]
     tools = [tool for one in agents for tool in one.tools]
@@ -76,12 +80,22 @@ def last_words(
         _line("User last", last),
         _line("Left", "; ".join(dict.fromkeys(left)), LINE * 2),
         _line("Tests", _tests(tools, report)),
-        _line("Branch", _branch(tools, report)),
+        _line("Branch", _branch(tools, report, agents)),
         _line("Files", ", ".join(_files(tools))),
     ]
     headline = _headline(report) if worked else ""
     content = headline or cut(max(last, wanted[0], key=_says), HEADLINE)
     return Handoff(content, "\n".join(filter(None, lines))) if content else None
+
+
+def _jokes(messages: Sequence[Message]) -> Iterator[str]:
+    """The ids of messages that the agent laughs at, or the user does in the next one."""
+    joke: Message | None = None
+    for one in messages:
+        users = one.role == "user"
+        if joke and (lower(cues.JOKED).match(one.text.lower()) if users else laughs(one)):
+            yield joke.id
+        joke = one if users else joke
 
 
 def _says(text: str) -> int:
@@ -296,9 +310,10 @@ def _tests(tools: Sequence[Tool], report: str) -> str:
     return found.group().rstrip("),") if found else ""
 
 
-def _branch(tools: Sequence[Tool], report: str) -> str:
+def _branch(tools: Sequence[Tool], report: str, agents: Sequence[Message]) -> str:
     texts = [f"{tool.summary} → {tool.result or ''}" for tool in tools]
-    for text in (report, *reversed(texts)):
+    told = (one.text for one in reversed(agents))
+    for text in (report, *reversed(texts), *told):
         names = [match["name"] for match in pattern(cues.BRANCH, 0).finditer(text)]
         if names:
             return names[-1].rstrip(".")

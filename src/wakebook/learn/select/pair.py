@@ -6,16 +6,17 @@ bench/fit_select.py.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.about import OWN, own
 from wakebook.learn.phrases import cues, lower
+from wakebook.learn.select.ledger import Rarity
 from wakebook.learn.select.said import (
     DIGIT,
     KINDS,
@@ -36,7 +37,7 @@ from wakebook.learn.select.speech import split
 from wakebook.models.builtin import judge
 
 SAME_WORD = 0.8  # this near, two words are one
-OUT_OF_THE_QUESTION = 0.005  # as the judge reads the nearest among others
+OUT_OF_THE_QUESTION = 0.02  # as the judge reads the nearest among others
 SURE = 1e-3  # as sure as the judge may be
 MOST = log((1 + SURE) / SURE) / 4  # what it counts then
 NOT_OWN = 0.3  # less likely than this, a sentence is not about the user
@@ -45,6 +46,7 @@ _OF_OLD = words.listed(
     "corrects moves ends events past plans former"
 )  # cues that say something of a pair
 _OF_NEW = _OF_OLD | words.listed("also stays former hypothetical")
+READ = 8192  # sentences whose reading is kept
 BRIEF = 3  # words of what was meant
 SPELT = 0.5  # this much alike, two words may be one that was misspelt
 _TOKEN = re.compile(r"[\w€$£](?:[\w.:'’/%-]*[\w%])?")
@@ -74,18 +76,6 @@ class Around(NamedTuple):
     message: str = ""  # that the sentence stands in: it may name the thing
     worth: float = 0.0  # of the sentence itself; 0 is enough to be kept
     reply: str = ""  # what the agent answered, as far as that is known
-
-
-class Rarity:
-    """How much it says that two sentences share a term; looked up once for a sentence and all that
-    it is compared with."""
-
-    def __init__(self, of: Callable[[str], float]) -> None:
-        self.of = cache(of)
-        self.sum = cache(self._sum)
-
-    def _sum(self, terms: frozenset[str]) -> float:
-        return sum(map(self.of, terms))
 
 
 @lru_cache(maxsize=65536)
@@ -166,6 +156,7 @@ def _may(new: Said, older: Older) -> bool:
     return older.here and (taken if new.back else bool(kinds and alike))
 
 
+@lru_cache(maxsize=READ)
 def stands(said: Said) -> bool:
     """Whether it is a standing wish to the agent."""
     return lower(cues.STANDING).match(said.low, said.lead) is not None
@@ -218,6 +209,7 @@ def _apart(new: Said, old: Said) -> bool:
     return False
 
 
+@lru_cache(maxsize=READ)
 def _passing(new: Said) -> bool:
     """Whether it changes nothing that lasts: an exception, what nearly happened, what somebody else
     has, a tale of an earlier time ("last winter we sold them for 11")."""
@@ -238,10 +230,15 @@ def _other_number(new: Said, old: Said, cued: bool) -> bool:
     numbered = lower(cues.NUMBERED).match(new.low, new.lead)
     if numbered and numbered["number"] not in old.low and numbered["thing"] in old.low:
         return True
-    which = [dict(lower(cues.WHICH).findall(it.low)) for it in (new, old)]
+    which = [_which(it) for it in (new, old)]
     apart = any(which[0][it] != which[1][it] for it in which[0].keys() & which[1].keys())
     ours, theirs = (it.values["number"] for it in (new, old))
     return apart and ours - {*which[0].values()} != theirs - {*which[1].values()}
+
+
+@lru_cache(maxsize=READ)
+def _which(said: Said) -> dict[str, str]:
+    return dict(lower(cues.WHICH).findall(said.low))
 
 
 def _of_others(new: Said, old: Said) -> bool:
@@ -345,7 +342,7 @@ class _Valued(NamedTuple):
     terms: frozenset[str]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=READ)
 def _clauses(text: str) -> tuple[_Valued, ...]:
     whole, found = read(text).values, []
     for clause in _CLAUSES.split(text):
@@ -380,7 +377,7 @@ def _valued(new: Said, old: Said, rarity: Rarity) -> dict[str, float]:
     return counted | ({"valued day": 1.0} if "day" in kinds else {})
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=READ)
 def _rank(term: str) -> float:
     """How rare a word is in English, from 0 to 1."""
     place = embedder().rank(term)
@@ -394,7 +391,7 @@ def _nearest_clause(new: Said, old: Said) -> float:
     return float(near.max())
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=READ)
 def _parts(content: str) -> tuple[Said, ...]:
     return tuple(map(read, split(content)))
 

@@ -306,7 +306,7 @@ def clauses_of(sentence: str) -> list[str]:
 def bare_clauses(sentence: str) -> tuple[str, ...]:
     """Its clauses, without what announces them ("quick thing before we start: ...") and without "as
     I said"."""
-    again = pattern(cues.REPEATS)
+    again = pattern(cues.SAYS_AGAIN)
     found = (again.sub("", it.rpartition(": ")[2]).strip(" .,:;") for it in clauses_of(sentence))
     return tuple(one for one in found if one and one.lower() not in _ASIDES)
 
@@ -314,6 +314,16 @@ def bare_clauses(sentence: str) -> tuple[str, ...]:
 def different(ours: Values, theirs: Values) -> set[str]:
     """The kinds of values of which each has one that the other has not."""
     return {kind for kind in KINDS if ours[kind] - theirs[kind] and theirs[kind] - ours[kind]}
+
+
+def events(text: str) -> list[str]:
+    """What a sentence says has taken place: "the premiere went great"."""
+    return lower(cues.IS_OVER).findall(text.lower())
+
+
+def lasts_until(event: str, text: str) -> bool:
+    """Whether it was to hold until that: "until the premiere nobody touches the cue engine"."""
+    return re.search(cues.UNTIL.replace("{event}", re.escape(event)), text.lower()) is not None
 
 
 def all_of(new: Said, old: Said) -> bool:

@@ -194,7 +194,7 @@ def own_lines(text: str, *, long: bool = False) -> list[str]:
     for before, block in pairwise([[], *blocks]):
         if before and not long and _hands_over(before[-1]) and not _BULLET.match(block[0]):
             break
-        if _printed(block):
+        if _printed(block) or (before and _contract(block)):
             continue
         for place, line in enumerate(block):
             if _by_machine(line) or _COMMAND.match(line):
@@ -246,6 +246,12 @@ def _printed(block: list[str]) -> bool:
     """Whether a program wrote a paragraph: some lines show it, and so the others are its, too."""
     shown = sum(_by_machine(line) or _OUTPUT.match(line) is not None for line in block)
     return shown >= PRINTED and shown * 3 >= len(block)
+
+
+def _contract(block: list[str]) -> bool:
+    """Whether the clauses of a contract stand in a paragraph."""
+    listed = len(block) > 1 and all(map(_BULLET.match, block))
+    return listed and any(lower(cues.LEGAL).search(line.lower()) for line in block)
 
 
 def _symbols(line: str) -> bool:
@@ -385,7 +391,8 @@ def unmeant(text: str) -> bool:
     doubtful = (cues.SARCASM, cues.HYPOTHETICAL, cues.ONCE, polite)
     found = (lower(cue).search(low) for cue in doubtful)
     shouts = _SHOUTS.search(text) is not None
-    return shouts or lower(cues.ORDERS).match(low) is not None or any(found)
+    begins = (lower(cue).match(low) for cue in (cues.ORDERS, cues.OF_SOMEBODY))
+    return shouts or any(begins) or any(found)
 
 
 def open_question(sentence: Sentence, among: bool) -> str:
@@ -410,8 +417,23 @@ def alone(sentence: Sentence) -> str:
 def with_before(sentence: Sentence) -> str:
     """With the sentence before it; nothing if there is none that says something."""
     before = sentence.before
-    alone = not before or before.endswith("?") or lower(cues.SARCASM).search(before.lower())
+    alone = not before or before.endswith("?") or unmeant(before)
     return "" if alone else f"{before} {sentence.text}"
+
+
+def mocks(sentence: Sentence) -> bool:
+    """Whether it goes on with mockery: "oh wonderful. lets rewrite it in cobol"."""
+    goes_on = lower(cues.LETS).match(sentence.text.lower())
+    return bool(goes_on) and lower(cues.SARCASM).search(sentence.before.lower()) is not None
+
+
+def for_now(sentence: Sentence) -> bool:
+    """Whether it only holds as long as the one before it: "i'm at the cabin this week. keep
+    downloads tiny"."""
+    low, before = sentence.text.lower(), sentence.before.lower()
+    if lower(cues.EVER).search(low) or before.endswith("?") or not lower(cues.WISHES).match(low):
+        return False
+    return lower(cues.FOR_NOW).search(before) is not None
 
 
 # --- what says that others follow -----------------------------------------------------------------

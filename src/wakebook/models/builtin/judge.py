@@ -137,6 +137,7 @@ def model() -> dict[str, Any]:
             if rows.dtype == np.float16:
                 rows = rows.astype(np.float32)
             elif rows.dtype == np.int8 and name != "pieces":
-                rows = rows.astype(np.float32) * file[f"{name} scale"].astype(np.float32)
+                scale = file[f"{name} scale"].astype(np.float32)
+                rows = np.ascontiguousarray(rows, np.float32) * scale
             found[name] = rows
     return found
