@@ -1088,3 +1088,48 @@ def test_what_stands_beside_a_value_that_is_taken_back_stays() -> None:
     scene = Scene(current=[known("a", "fact", old).with_(project="p")], project="p")
     [kept] = extract(new, scene=scene)
     assert kept.replaces and kept.detail == f"In part no longer: {old}"
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "meant"),
+    [
+        ("the daily summary goes out at 6", "hm make it 16, nobody is up", "goes out at 16"),
+        ("the alarm limit is 18 kg", "no, make that 24", "the alarm limit is 24 kg"),
+        ("the alarm limit is 18 kg", "make it 5 pixels wider", ""),
+    ],
+)
+def test_what_was_just_said_may_be_made_otherwise(before: str, said: str, meant: str) -> None:
+    messages = [before, ">Done.", said]
+    found = [one for one in extract(*messages) if one.detail == f"Was: {before}"]
+    assert bool(found) is bool(meant)
+    assert not meant or meant in found[0].content
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "back"),
+    [
+        (
+            "mossgolem is a small platformer in godot 4",
+            "i want to do this in bevy, rust is more fun",
+            "its godot again and this time for good",
+        ),
+        (
+            "site for my podcast, its called Low Tide",
+            "i'm renaming the show: Salt and Static",
+            "its Low Tide again, put the feed title back",
+        ),
+    ],
+)
+def test_what_was_taken_in_between_is_over(first: str, then: str, back: str) -> None:
+    scene = Scene(project="/x")
+    found = extract(first, ">ok", then, ">ok", back, scene=scene)
+    (then_id,) = [one.id for one in found if one.content == then]
+    assert any(then_id in one.replaces for one in found)
+
+
+def test_what_is_scratched_is_replaced_by_what_follows() -> None:
+    old, new = "and export the sheet music list every night at 2", "no automatic export, i run it"
+    found = extract(old, ">I added a cron line.", f"scratch that. {new}", scene=Scene(project="/x"))
+    assert [(one.content, bool(one.replaces)) for one in found] == [(old, False), (new, True)]
+    other = extract(old, ">ok", "scratch that. the hall is cold", scene=Scene(project="/x"))
+    assert not any(one.replaces for one in other)

@@ -285,8 +285,9 @@ def unsaid(after: Iterable[Utterance]) -> bool:
 
 
 def _takes_back(low: str) -> bool:
-    """Whether what was said before is not to be kept, or was a joke."""
-    return bool(lower(cues.PRIVATELY).search(low) or lower(cues.JOKED).match(low))
+    """Whether what was said before is not to be kept, was a joke, or is taken back."""
+    back = lower(cues.JOKED).match(low) or lower(cues.SCRATCHED).match(low)
+    return bool(back or lower(cues.PRIVATELY).search(low))
 
 
 def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:

@@ -16,7 +16,6 @@ from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select import pair
 from wakebook.learn.select.ledger import Known, Ledger, Rarity
 from wakebook.learn.select.said import (
-    CLAUSES,
     DIGIT,
     KINDS,
     OF_CHANGE,
@@ -33,6 +32,7 @@ from wakebook.learn.select.said import (
     weights,
 )
 from wakebook.learn.select.speech import split
+from wakebook.learn.select.worth import lists, several
 
 NEAREST = 12  # entries that a sentence is compared with
 MEANT = 6  # entries that come nearest by their meaning
@@ -45,14 +45,13 @@ CERTAIN = 1.3  # the same: 99.5 %
 SOUNDS = 0.55  # the same: 90 %
 ASKS = 0.65  # if none can be more likely than this, the judge reads none of them ...
 AT_ALL = 0.5  # ... and of the others, not this one ...
+BESIDE = 2  # others that are read with one
 ANSWERED = 0.3  # ... unless an agent has changed something
 ALIKE = 0.15  # less near than this, one sentence casts no doubt on another
 NEAR = 0.18  # less near than this, and without a word in common, a change is strange
 SURELY = 0.8  # likely enough for what says something else besides to be replaced ...
 UNSAID = 0.9  # ... if no word speaks of a change
 HEARD = 0.4  # likely enough to doubt what was not kept
-WISH = 3  # terms of a wish
-ROW, IN_A_ROW = 4, 3  # spaces of a short clause; so many are several things
 REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite, or a count moves on
 SLIPS = 4  # statements back that a slip may stand in
@@ -73,7 +72,12 @@ _NUMBER = re.compile(r"\b\d{5,}\b")  # of an order, a customer, a part
 _SORRY = re.compile(
     r"(?i)\W*(?:(?:oh|ah|no)\W+)?(?:sorry|sry|oops|my bad|perdón|pardon|entschuldigung)\b"
 )
-_MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
+_MAKE_IT = re.compile(  # on second thoughts
+    r"(?i)\W*(?:(?:ok|oh|and|well)\W+)*"
+    r"(?:(?:hm+|no|nah|nee|non|actually|better|lieber|mejor|plutôt)\W+)+"
+    r"(?:(?:please |let'?s )?make (?:it|that)|mach(?:e|en wir)? (?:es|das|lieber)|ponlo a"
+    r"|mets(?:-le)? à) "
+)
 _COUNTING = words.terms("far finish reach hit pass total count current different read spot manage")
 _COUNTED = re.compile(  # of the user, or what is left
     r"\b(?:left|remaining|i|i'm|i've|im|ive|my|we|we've|our|ich|mein\w*|wir|je|j'\w+|mon|ma|mes|mi)\b"
@@ -125,7 +129,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     known = weights().changes
     enough = CONFIRMED if place.confirmed else Enough(weights().changes_threshold)
     least = enough.replaces
-    for clearly in (_slipped, _excused, _returned, _addressed, _other, _aged, _over):
+    for clearly in (_slipped, _excused, _scratched, _returned, _addressed, _other, _aged, _over):
         if clear := clearly(text, ledger, place):
             return clear
     near = compared(text, ledger, place)
@@ -157,7 +161,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     if target and not done and may >= least and target.id in linked:
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
-        wholly = not (_lists(target.content) or _several(target.content, named))
+        wholly = not (lists(target.content) or several(target.content, named))
         sure = SURELY if read(text).change else UNSAID
         surely = wholly or counted or named or may >= sure
         short = elliptic(text, target)
@@ -222,25 +226,6 @@ def valued_otherwise(text: str, older: str) -> bool:
     return bool(other) and not _says_again(text, older)
 
 
-def _lists(text: str) -> bool:
-    """Whether it announces several things: "errands: the coat, my passport, a present"."""
-    listed = CLAUSES.split(text.partition(": ")[2])
-    return len(listed) > 2 or len(_MARKED.findall(text)) > 1
-
-
-def _several(text: str, named: bool = False) -> bool:
-    """Whether a sentence says several things, of which a change may leave some: values, wishes for
-    all that the user does, or three in a row ("no animations, nothing blinking, dark theme").
-    `named`: one of them is taken back by name, and so is what refers to it: "that's a Saturday"."""
-    clauses = [it for part in split(text) for it in CLAUSES.split(part)]
-    clauses = [it for it in clauses if not (named and lower(cues.REFERS).match(it.lower()))]
-    row = [it for it in clauses if words.terms(it) and it.count(" ") < ROW]
-    if len(row) >= IN_A_ROW and len(row) == len(clauses):
-        return True
-    wishes = everywhere(text) and sum(len(words.terms(it)) >= WISH for it in clauses) > 1
-    return wishes or sum(any(read(it).values[kind] for kind in KINDS[:3]) for it in clauses) > 1
-
-
 def unsettled(older: str, text: str) -> str:
     """The clause of an older sentence that a new one may have changed."""
     parts = [it for part in split(older) for it in clauses_of(part) if len(words.terms(it)) > 1]
@@ -287,15 +272,32 @@ def _slipped(text: str, ledger: Ledger, place: Place) -> Change | None:
 
 
 def _excused(text: str, ledger: Ledger, place: Place) -> Change | None:
-    """The user's last number here, which an excuse puts right: "sorry, 9:45"."""
-    numbers = read(text).values["number"] if _SORRY.match(text) and bare(text) else frozenset()
-    for known in ledger.latest(SLIPS, place.here) if len(numbers) == 1 else ():
+    """The user's last number here, which an excuse puts right ("sorry, 9:45"); or what was said
+    just before, which is to be made otherwise: "hm make it 16, nobody reads mail that early"."""
+    made = _MAKE_IT.match(text)
+    said = clauses_of(text[made.end() :])[0] if made else text
+    plain = not read(said).about if made else _SORRY.match(text) and bare(text)
+    numbers = read(said).values["number"] if plain else frozenset()
+    latest = ledger.latest(SLIPS, place.here) if len(numbers) == 1 else []
+    before = [one for one in latest if one.id in place.here - place.beside]
+    for known in before[: 1 if made else SLIPS]:
         theirs = read(known.content).values["number"]
-        if known.id in place.here - place.beside and len(theirs) == 1 and theirs != numbers:
+        if len(theirs) == 1 and theirs != numbers:
             (old,), (new,) = theirs, numbers
             meant = known.content.replace(old, new) if known.content.count(old) == 1 else ""
             return Change(known, elliptic=True, meant=meant)
     return None
+
+
+def _scratched(text: str, ledger: Ledger, place: Place) -> Change | None:
+    """What was said just before, if the words before take it back: "scratch that. no automatic
+    export, i run it by hand"."""
+    first, *rest = split(place.around.message) or [""]
+    if rest[:1] != [text] or not lower(cues.SCRATCHED).match(first.lower()):
+        return None
+    latest = ledger.latest(SLIPS, place.here)
+    last = next((one for one in latest if one.id in place.here - place.beside), None)
+    return Change(last, False) if last and read(text).terms & last.terms - usual() else None
 
 
 def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
@@ -324,7 +326,7 @@ def _returned(text: str, ledger: Ledger, place: Place) -> Change | None:
         came = any(_is_of(thing, one.was) for thing in things) or any(
             pair.likely(one.content, it.content) >= least for it in before
         )
-        if came and not named[at]:
+        if (came or (before and lower(cues.SWITCHES).search(new.low))) and not named[at]:
             return Change(one, False)
     return None
 
@@ -346,7 +348,7 @@ def _addressed(text: str, ledger: Ledger, place: Place) -> Change | None:
     for one in ledger.latest(2 * RECENT, place.here, every=True) if sum(ours) == 1 else ():
         theirs = [it.search(one.content) is not None for it in (formal, familiar)]
         if theirs == ours and one.id not in place.beside and one.project == place.project:
-            return Change(one, False, wholly=not _several(one.content))
+            return Change(one, False, wholly=not several(one.content))
     return None
 
 
@@ -374,7 +376,7 @@ def _over(text: str, ledger: Ledger, place: Place) -> Change | None:
         for one in ledger.nearest(words.terms(event), NEAREST):
             waits = one.project == place.project and lasts_until(event, one.content)
             if waits and one.id not in place.beside:
-                return Change(one, False, wholly=not _several(one.content))
+                return Change(one, False, wholly=not several(one.content))
     return None
 
 
@@ -419,6 +421,9 @@ def compared(
             or (place.confirmed and can >= ANSWERED and valued_otherwise(text, one.content))
             or (can >= AT_ALL and (not reply or said & (new.terms | one.terms)))
         ]
+        others = ((one.content, found) for one, found in nearest)
+        if len(asked) == 1:  # by itself, one is judged too surely
+            asked += [one for one in others if one[1] is not asked[0][1]][:BESIDE]
         pair.sounds(text, asked, reply)
     return nearest
 
@@ -458,8 +463,7 @@ def _repeated(text: str, ledger: Ledger, agent: str) -> Known | None:
 
 
 def _candidates(new: Said, ledger: Ledger, place: Place) -> list[Known]:
-    """The facts and decisions nearest to a sentence; for one that says that it changes something,
-    also those nearest to its message, and the latest here."""
+    """The nearest facts and decisions; of a change, also the nearest to its message, the latest."""
     terms = new.terms - usual()
     near = ledger.nearest(terms, NEAREST) + ledger.meant(new.text, MEANT)
     slots = frozenset(it for it in new.cues if it.startswith("slot"))
@@ -483,8 +487,7 @@ def _candidates(new: Said, ledger: Ledger, place: Place) -> list[Known]:
 
 
 def _takes(new: Said, known: Known) -> bool:
-    """Whether a sentence takes back what another says. Facts that are told in a row change none of
-    each other otherwise."""
+    """Whether it takes back what another says; facts told in a row change none of each other."""
     return any(it <= read(known.content).bare for it, _ in new.back)
 
 

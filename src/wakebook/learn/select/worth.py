@@ -18,10 +18,19 @@ import msgspec
 
 from wakebook.base.words import leads, terms
 from wakebook.capture.transcript import Message
-from wakebook.learn.about import OPENS, introduced, lasts, mentions, own
+from wakebook.learn.about import OPENS, everywhere, introduced, lasts, mentions, own
 from wakebook.learn.extract import Heard
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import KINDS, chance, clauses_of, dates_of, read, vector, weights
+from wakebook.learn.select.said import (
+    CLAUSES,
+    KINDS,
+    chance,
+    clauses_of,
+    dates_of,
+    read,
+    vector,
+    weights,
+)
 from wakebook.learn.select.speech import (
     ANNOUNCED,
     PLAIN,
@@ -30,12 +39,14 @@ from wakebook.learn.select.speech import (
     fiction,
     requests,
     sentences,
+    split,
     unmeant,
 )
 from wakebook.log.entry import EntryKind, Status, Type
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")
+_MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 _VECTOR = "vector"
 _STARTS = 3  # words at the beginning that are features of their own
 OF_USER = 0.62  # this likely about the user, a sentence is kept however it scores ...
@@ -43,6 +54,8 @@ LASTS = 0.86  # ... or of something that is worked on, and lasting
 STATED = 0.5  # ... beside a request: "write to Dr Montt, she runs the desk"
 TALK = 0.1  # less likely to last than this, a sentence is talk
 _LENGTHS = (4, 7, 11, 16, 22, 30, 40)
+WISH = 3  # terms of a wish
+ROW, IN_A_ROW = 4, 3  # spaces of a short clause; so many are several things
 SEVERAL = 2  # commas between the things of a list
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 CHANGING = ("fact", "decision")
@@ -297,3 +310,22 @@ def untold(stated: Iterable[Heard], told: Iterable[str]) -> Iterable[Heard]:
 
 def heard(message: Message, sentence: Sentence, text: str) -> Heard:
     return Heard(content=text, said=sentence.text, source=message.id, turn=message.turn)
+
+
+def lists(text: str) -> bool:
+    """Whether it announces several things: "errands: the coat, my passport, a present"."""
+    listed = CLAUSES.split(text.partition(": ")[2])
+    return len(listed) > 2 or len(_MARKED.findall(text)) > 1
+
+
+def several(text: str, named: bool = False) -> bool:
+    """Whether a sentence says several things, of which a change may leave some: values, wishes for
+    all that the user does, or three in a row ("no animations, nothing blinking, dark theme").
+    `named`: one of them is taken back by name, and so is what refers to it: "that's a Saturday"."""
+    clauses = [it for part in split(text) for it in CLAUSES.split(part)]
+    clauses = [it for it in clauses if not (named and lower(cues.REFERS).match(it.lower()))]
+    row = [it for it in clauses if terms(it) and it.count(" ") < ROW]
+    if len(row) >= IN_A_ROW and len(row) == len(clauses):
+        return True
+    wishes = everywhere(text) and sum(len(terms(it)) >= WISH for it in clauses) > 1
+    return wishes or sum(any(read(it).values[kind] for kind in KINDS[:3]) for it in clauses) > 1
