@@ -2,7 +2,8 @@
 
 import json
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from pathlib import Path
 
 
@@ -45,6 +46,18 @@ def stem(word: str) -> str:
 def alike(one: frozenset[str], other: frozenset[str]) -> float:
     """How much of both is shared: 1 is the same terms, 0 is none."""
     return len(one & other) / len(one | other) if one and other else 0.0
+
+
+class Rarity:
+    """How much it says that two sentences share a term; looked up once for a sentence and all that
+    it is compared with."""
+
+    def __init__(self, of: Callable[[str], float]) -> None:
+        self.of = cache(of)
+        self.sum = cache(self._sum)
+
+    def _sum(self, terms: frozenset[str]) -> float:
+        return sum(map(self.of, terms))
 
 
 # --- proper names ------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from wakebook.base.words import terms
 from wakebook.learn.about import Weights, lasts
 from wakebook.learn.about import forms as personal
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.pair import likely
 from wakebook.learn.select.said import DATA, OF_CHANGE, different, events, lasts_until, read, usual
 from wakebook.learn.select.speech import (
     Sentence,
@@ -293,6 +292,8 @@ def _takes_back(low: str) -> bool:
 def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:
     """Whether the user's reply takes back a sentence of an agent's turn: "I took 433 MHz." / "wrong
     band, its 403". Of what an agent offers, see `refused` and `reply_to`."""
+    from wakebook.learn.select.pair import likely  # which most prompts do not need
+
     said = [it.text for it in sentences(_reply(passage, after)) if not it.asked]
     if any(_counts_otherwise(part, one) for one in said):
         return True

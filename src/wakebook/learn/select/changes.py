@@ -14,7 +14,7 @@ from wakebook.base import words
 from wakebook.learn.about import everywhere
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select import pair
-from wakebook.learn.select.ledger import Known, Ledger, Rarity
+from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.said import (
     DIGIT,
     KINDS,
@@ -393,7 +393,7 @@ def compared(
 ) -> list[tuple[Known, dict[str, float]]]:
     """The entries that a sentence may be about, the nearest first, and what speaks for a change of
     each. The judge is asked where its word can matter; `every`: of all."""
-    new, rarity = read(text), Rarity(ledger.rarity)
+    new, rarity = read(text), words.Rarity(ledger.rarity)
     near = sorted(
         _candidates(new, ledger, place),
         key=lambda one: (pair.alike(new, one.content, place.around, rarity), one.order),

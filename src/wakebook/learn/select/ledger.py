@@ -5,9 +5,8 @@ once. So a later message sees the same ledger however the window was cut into de
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from functools import cache
 from itertools import islice
 from math import log
 from typing import Any, NamedTuple
@@ -214,15 +213,3 @@ def _shortened(text: str, whole: str) -> bool:
 
 def _points(text: str) -> list[str]:
     return sorted(_POINT.findall(text.lower()))
-
-
-class Rarity:
-    """How much it says that two sentences share a term; looked up once for a sentence and all that
-    it is compared with."""
-
-    def __init__(self, of: Callable[[str], float]) -> None:
-        self.of = cache(of)
-        self.sum = cache(self._sum)
-
-    def _sum(self, terms: frozenset[str]) -> float:
-        return sum(map(self.of, terms))

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.learn.about import OWN, own
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.ledger import Rarity
 from wakebook.learn.select.said import (
     DIGIT,
     KINDS,
@@ -84,7 +83,7 @@ def likely(text: str, older: str) -> float:
     new, old = read(text), Older(older)
     if not _may(new, old):
         return 0.0
-    seen = features(new, old, Around(), Rarity(lambda _: 1.0))
+    seen = features(new, old, Around(), words.Rarity(lambda _: 1.0))
     sounds(text, [(older, seen)])
     return chance(weights().changes, seen | {"nearest": 1.0})
 
@@ -106,7 +105,7 @@ def _logit(may: float) -> float:
     return log((may + SURE) / (1 - may + SURE)) / 4
 
 
-def alike(new: Said, older: str, around: Around, rarity: Rarity) -> float:
+def alike(new: Said, older: str, around: Around, rarity: words.Rarity) -> float:
     """How near an older sentence is, by its words, its meaning and those around."""
     old = _part(new, older)
     terms = old.terms - usual()
@@ -119,7 +118,9 @@ def _context(terms: frozenset[str], around: Around) -> frozenset[str]:
     return words.terms(f"{around.message} {around.agent[-400:]}") - terms
 
 
-def evidence(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[str, float] | None:
+def evidence(
+    new: Said, older: Older, around: Around, rarity: words.Rarity
+) -> dict[str, float] | None:
     """What speaks for and against a change; None if there can be none."""
     return features(new, older, around, rarity) if _may(new, older) else None
 
@@ -263,7 +264,7 @@ def _begins_otherwise(new: Said, old: Said, cued: bool) -> bool:
     return things[0].isdisjoint(old.terms) and things[1].isdisjoint(new.terms)
 
 
-def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[str, float]:
+def features(new: Said, older: Older, around: Around, rarity: words.Rarity) -> dict[str, float]:
     old = _part(new, older.content)
     shared = new.about & old.frame - usual() - units()
     other = different(new.values, old.values)
@@ -360,7 +361,7 @@ def _clauses(text: str) -> tuple[_Valued, ...]:
     return tuple(found)
 
 
-def _valued(new: Said, old: Said, rarity: Rarity) -> dict[str, float]:
+def _valued(new: Said, old: Said, rarity: words.Rarity) -> dict[str, float]:
     """How near two clauses are whose values differ, without these: "my best is" 27:12 and 25:50."""
     found = [
         (near + _overlap(one.terms, two.terms, rarity), near, kinds)
@@ -405,7 +406,9 @@ def _part(new: Said, content: str) -> Said:
     return max(zip(shared, range(len(parts)), parts, strict=True))[2]
 
 
-def _hits(one: tuple[str, ...], other: tuple[str, ...], rarity: Rarity) -> tuple[int, float, float]:
+def _hits(
+    one: tuple[str, ...], other: tuple[str, ...], rarity: words.Rarity
+) -> tuple[int, float, float]:
     """How many words the other has, or kin of them; how rare the rarest of these is.
 
     And how near two of the words come that are not the same: "vegetarian" and "vegan".
@@ -438,7 +441,7 @@ def _same_shape(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     return any(len(shape) > 2 for shape in mine & others)
 
 
-def _overlap(one: frozenset[str], other: frozenset[str], rarity: Rarity) -> float:
+def _overlap(one: frozenset[str], other: frozenset[str], rarity: words.Rarity) -> float:
     """The share of their rare terms that two sentences share, of the longer."""
     shared = sum(map(rarity.of, one & other))
     return shared and shared / max(rarity.sum(one), rarity.sum(other))
