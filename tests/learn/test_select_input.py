@@ -318,3 +318,9 @@ def test_what_holds_until_an_event_ends_with_it() -> None:
         (current[0].id,)
     ]
     assert not any(one.replaces for one in extract("The rehearsal went great!", scene=here))
+
+
+def test_what_was_a_joke_cannot_be_replaced() -> None:
+    joke, after_ = "let's use postgres for the ledger", "we use sqlite for the ledger, not postgres"
+    found = extract(joke, ">Ha. I'd fix the index first.", after_, scene=Scene(project="/x"))
+    assert [(one.content, one.replaces) for one in found] == [(after_, ())]

@@ -145,10 +145,8 @@ class _Reader:
             return
         self._agent, self._user = None, message
         self._fiction = self._made_up(message)
-        found = (
-            one for one in self._by_turn.get(message.turn, ()) if closing.of_any(one, [message.id])
-        )
-        self._here |= {entry.id for entry in found}
+        ours = self._by_turn.get(message.turn, ())
+        self._here |= {one.id for one in ours if closing.of_any(one, [message.id])}
 
     def _made_up(self, message: Message) -> bool:
         return (self._fiction and not real(message.text)) or fiction(message.text)
@@ -181,7 +179,7 @@ class _Reader:
             about = "" if asks(sentence) else about
             if lower(cues.PRIVATELY).search(low):
                 told, self._pending = self._pending, None
-                self.drafts = self.drafts if told else closing.unsaid(self.drafts)
+                self._forget(self.drafts if told else closing.unsaid(self.drafts))
                 continue
             open_ = open_ or lower(cues.QUESTIONS).search(low) is not None
             made_up = tale and (self._fiction or not tells_before(sentence.text, message.text))
@@ -229,11 +227,8 @@ class _Reader:
         self._settle(message)
         if self._closes(message, text):
             return
-        closed = (
-            closing.settled(text, self._ledger, self._scene.project)
-            if kind.type == "fact"
-            else None
-        )
+        here = self._scene.project
+        closed = closing.settled(text, self._ledger, here) if kind.type == "fact" else None
         if closed and closed.task:  # and it may say more: "I've reached them, they come at 8"
             self._done(message, closed.task, text)
         changed = self._changed(message, sentence, kind, worth)
@@ -306,7 +301,15 @@ class _Reader:
 
     def _laugh_off(self, joke: str) -> None:
         """Forget what a message wanted and decided that was a joke."""
-        self.drafts = [one for one in self.drafts if one.source != joke or not closing.wants(one)]
+        meant = [one for one in self.drafts if one.source != joke or not closing.wants(one)]
+        self._forget(meant)
+
+    def _forget(self, kept: list[Draft]) -> None:
+        """Leave out all other drafts, so that nothing can replace them."""
+        for one in self.drafts:
+            if one not in kept:
+                self._ledger.forget(one.id)
+        self.drafts = kept
 
     def _hear(self, one: Heard) -> None:
         self._ledger.hear(one)

@@ -69,7 +69,7 @@ class Ledger:
 
     def add(self, draft: Draft) -> None:
         for old in draft.replaces:
-            self._remove(old)
+            self.forget(old)
         self._put(draft)
 
     def hear(self, heard: Heard) -> None:
@@ -178,7 +178,7 @@ class Ledger:
         for term in known.terms:
             self._by_term.setdefault(term, {})[known.id] = None
 
-    def _remove(self, identity: str) -> None:
+    def forget(self, identity: str) -> None:
         known = self._all().pop(identity, None)
         self._questions.pop(identity, None)
         for term in known.terms if known else ():
