@@ -314,6 +314,7 @@ def test_what_holds_for_all_tests_is_no_wish_for_everywhere() -> None:
         "secrets come from the vault, never from files.",
         "colours from now on, viridis, everywhere",
         "and if something is unclear ask one question, not five",
+        "keep answers short by the way, in every project, i read them on my phone",
     ],
 )
 def test_terse_wishes_stand(wish: str) -> None:
@@ -387,6 +388,7 @@ def test_what_is_of_the_user_is_told_in_every_project(text: str) -> None:
         "im roman: die ich-erzählerin Wiebke ist ärztin und wohnt in Innsbruck",
         "i measure the hysteresis on the weekend",
         "I'll look at those logs tonight.",
+        "and in here push to main is fine, commit messages can be silly, its just me",
     ],
 )
 def test_what_is_of_a_project_stays_there(text: str) -> None:

@@ -54,6 +54,7 @@ def found(memory: Memory, message: str) -> str:
         "ok thanks, thats all for today",
         "just curious, what happens in a ferry strike in general",
         "what is 12 * 48?",
+        "whats 12 times 48",
         "wie viele einwohner hat eigentlich graz",
         "how many hours are there in 12 days?",
         "how many grams are 40 ounces?",
