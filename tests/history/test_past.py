@@ -20,7 +20,7 @@ from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base.errors import GitError, NotFound
 from wakebook.history import branches as tags
-from wakebook.history import past, repository
+from wakebook.history import past
 from wakebook.history.past import blame
 from wakebook.upkeep.undo import show_at
 
@@ -319,13 +319,12 @@ def test_a_day_is_tagged_once_and_only_if_something_happened(days: Days) -> None
 
 
 def test_what_commits_leave_is_packed_but_not_in_your_own_repository(
-    days: Days, place: str, monkeypatch: pytest.MonkeyPatch
+    days: Days, place: str
 ) -> None:
     memory, moment = days.memory, datetime(2026, 11, 13, 23, 59, tzinfo=UTC)
     commits = git(memory.home.root, "rev-list", "HEAD")
     assert "packed" not in memory.history.tag(moment)
-    monkeypatch.setattr(repository, "LOOSE", 1)
-    assert ("; history packed, " in memory.history.tag(moment)) is (place != "inside")
+    assert ("; history packed, " in memory.history.tag(moment, 1)) is (place != "inside")
     loose = git(memory.home.root, "count-objects")
     assert loose.startswith("0 objects") is (place != "inside")
     assert git(memory.home.root, "rev-list", "HEAD") == commits

@@ -31,7 +31,6 @@ QUIETLY = {
     b"LC_ALL": b"C",
 }
 KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract")
-LOOSE = 64 << 20  # bytes of loose objects that are left as they are
 LONG = 600.0  # seconds that packing may take
 CHECKED = "WAKEBOOK_CHECKED"  # tells the hooks that this commit is Wakebook's own
 BRANCH = "refs/heads/"
@@ -447,11 +446,11 @@ class Repository:
         found = self.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/tags/")
         return sorted(name for name in found.splitlines() if name.startswith(prefix))
 
-    def pack(self) -> int:
-        """Put loose objects together once they take much room: a log that has grown by a line is
-        kept whole in each commit until then. How many bytes that saved."""
+    def pack(self, least: int) -> int:
+        """Put loose objects together once they take so many bytes: a log that has grown by a line
+        is kept whole in each commit until then. How many bytes that saved."""
         before, loose = self._bytes()
-        if not self.own or loose < LOOSE:
+        if not self.own or loose < least:
             return 0
         command = ["repack", "-d", "-l", "-q", "--geometric=2"]
         few = ("pack.threads=1", "pack.window=3", "pack.writeBitmaps=false")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
 
 
+LOOSE = 64 << 20  # bytes of loose objects that are left as they are
 TURNS = 120  # of conversations that are looked at, the most alike first
 Bring = Callable[[Sequence[str]], None]
 
@@ -171,15 +172,15 @@ class Timeline:
         with self._opened.writing():
             return prune(self.git(), now, self._opened.config.git.explore_days)
 
-    def tag(self, now: datetime) -> str:
+    def tag(self, now: datetime, least: int = LOOSE) -> str:
         """Tag the day of `now`, and the week of the last Sunday if it has no tag yet; pack what the
-        day's commits have left."""
+        day's commits have left, if it is at least so many bytes."""
         from wakebook.history import branches
 
         with self._opened.writing():
             git = self.git()
             done = [one for one in (branches.daily(git, now), branches.weekly(git, now)) if one]
-            saved = git.repository.pack() if git.repository else 0
+            saved = git.repository.pack(least) if git.repository else 0
         packed = f"; history packed, {saved >> 20} MB less" if saved else ""
         return (f"tagged {', '.join(done)}" if done else "nothing new to tag") + packed
 

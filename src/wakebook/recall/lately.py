@@ -19,6 +19,7 @@ from wakebook.base.words import terms
 from wakebook.learn.about import Weights, lasts
 from wakebook.learn.about import forms as personal
 from wakebook.learn.phrases import cues, lower, pattern
+from wakebook.learn.select.pair import likely
 from wakebook.learn.select.said import DATA, OF_CHANGE, different, events, lasts_until, read, usual
 from wakebook.learn.select.speech import (
     Sentence,
@@ -104,7 +105,7 @@ def lately(
         for new, old in pairwise(newest)
         if new.talk == old.talk and _takes_back(new.text.lower())
     }
-    past = [(one.at, event) for one in newest for event in events(one.text)]
+    past = [(one.at, event) for one in newest[:MOST] for event in events(one.text)]
     for one in newest[:MOST]:
         if (
             (one.talk, one.turn) in private
@@ -292,8 +293,6 @@ def _takes_back(low: str) -> bool:
 def put_right(part: str, passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:
     """Whether the user's reply takes back a sentence of an agent's turn: "I took 433 MHz." / "wrong
     band, its 403". Of what an agent offers, see `refused` and `reply_to`."""
-    from wakebook.learn.select.pair import likely  # which most prompts do not need
-
     said = [it.text for it in sentences(_reply(passage, after)) if not it.asked]
     if any(_counts_otherwise(part, one) for one in said):
         return True

@@ -1,6 +1,6 @@
 """What a new sentence changes: the value that it replaces, or may replace.
 
-A replacement needs strong pair.evidence: the old value named and taken back, or the same frame with
+A replacement needs strong evidence: the old value named and taken back, or the same frame with
 another value of the same kind. In doubt both stand, the newer first.
 """
 
