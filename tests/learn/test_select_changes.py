@@ -1133,3 +1133,26 @@ def test_what_is_scratched_is_replaced_by_what_follows() -> None:
     assert [(one.content, bool(one.replaces)) for one in found] == [(old, False), (new, True)]
     other = extract(old, ">ok", "scratch that. the hall is cold", scene=Scene(project="/x"))
     assert not any(one.replaces for one in other)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "The windows get delivered on 24 November.",
+            "the window people called, they're bringing them 8 December.",
+        ),
+        (
+            "Rehearsals are Wednesday 7.30 pm in the parish hall.",
+            "oh no, the caretaker just called me, so rehearsals have to move to Monday.",
+        ),
+        ("Price will be 14.99.", "nah, let's make it 11.99 instead, it's a short game."),
+    ],
+)
+def test_another_value_replaces_though_a_call_is_done_or_no_word_is_shared(
+    old: str, new: str
+) -> None:
+    said = (old, ">ok", "put that in the press kit", ">done", new)
+    found = extract(*said, scene=Scene(project="/x"))
+    gone = {its for one in found for its in one.replaces}
+    assert [one.content for one in found if one.id in gone] == [old]

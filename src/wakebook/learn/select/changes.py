@@ -17,7 +17,6 @@ from wakebook.learn.select import pair
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.said import (
     DIGIT,
-    KINDS,
     OF_CHANGE,
     Said,
     bare_clauses,
@@ -32,7 +31,7 @@ from wakebook.learn.select.said import (
     weights,
 )
 from wakebook.learn.select.speech import split
-from wakebook.learn.select.worth import lists, several
+from wakebook.learn.select.worth import lists, reports, several
 
 NEAREST = 12  # entries that a sentence is compared with
 MEANT = 6  # entries that come nearest by their meaning
@@ -116,14 +115,6 @@ class Place(NamedTuple):
     confirmed: bool = False  # an agent has changed something by it
 
 
-def gives_a_value(text: str) -> bool:
-    """Whether it says that something is otherwise now, and the sentence before may say what: "the
-    Delgados again. 8 May now"."""
-    said = read(text)
-    cued = said.cues & OF_CHANGE - {"ends"}
-    return bool(cued and any(said.values[kind] for kind in KINDS[:3]))
-
-
 def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     """What a sentence replaces, if that is clear; or what it may have changed."""
     known = weights().changes
@@ -135,7 +126,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     near = compared(text, ledger, place)
     if place.confirmed:  # then another value will do, and nothing else
         near = [(one, seen) for one, seen in near if valued_otherwise(text, one.content)]
-    done = lower(cues.DONE).search(text.lower()) and not read(text).cues & OF_CHANGE
+    done = reports(text) and not read(text).cues & OF_CHANGE
     if done:  # "I deployed the queue, that's done": what was decided holds
         near = [(one, seen) for one, seen in near if one.type != "decision"]
     found = [(chance(known, seen), one.order, one) for one, seen in near]
@@ -192,6 +183,8 @@ def _linked(text: str, known: Known, seen: dict[str, float]) -> bool:
     place that both fill, the value that it takes back; or both are wishes."""
     new = read(text)
     named = seen["rare"] or {"slot", "named", "back", "bare here"} & seen.keys()
+    if "shape" in seen and "corrects" in new.change:  # "nah, make it 11.99"
+        named = named or not several(known.content)
     anew = known.type == "decision" and lower(cues.ANEW).search(new.low)
     wishes = pair.stands(new) and pair.stands(read(known.content))
     return bool(new.terms & known.terms - usual() or named or anew or wishes)

@@ -24,6 +24,7 @@ from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import (
     CLAUSES,
     KINDS,
+    OF_CHANGE,
     chance,
     clauses_of,
     dates_of,
@@ -329,3 +330,18 @@ def several(text: str, named: bool = False) -> bool:
         return True
     wishes = everywhere(text) and sum(len(terms(it)) >= WISH for it in clauses) > 1
     return wishes or sum(any(read(it).values[kind] for kind in KINDS[:3]) for it in clauses) > 1
+
+
+def gives_a_value(text: str) -> bool:
+    """Whether it says that something is otherwise now, and the sentence before may say what: "the
+    Delgados again. 8 May now"."""
+    said = read(text)
+    cued = said.cues & OF_CHANGE - {"ends"}
+    return bool(cued and any(said.values[kind] for kind in KINDS[:3]))
+
+
+def reports(text: str) -> bool:
+    """Whether it says of its value, or at all, that something is done: "I deployed the queue", not
+    "they called: it comes on 8 December"."""
+    parts = [it for it in clauses_of(text.lower()) if any(read(it).values.values())]
+    return any(lower(cues.DONE).search(it) for it in parts or [text.lower()])
