@@ -22,7 +22,7 @@ from wakebook.learn.extract import Heard, Scene, after
 from wakebook.learn.select import changes
 from wakebook.learn.select.said import read
 from wakebook.learn.select.worth import stated, untold
-from wakebook.log.entry import Entry
+from wakebook.log.entry import DOUBTS, Entry
 
 BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
 CAT = "My cat Olive is nine years old."
@@ -1156,3 +1156,34 @@ def test_another_value_replaces_though_a_call_is_done_or_no_word_is_shared(
     found = extract(*said, scene=Scene(project="/x"))
     gone = {its for one in found for its in one.replaces}
     assert [one.content for one in found if one.id in gone] == [old]
+
+
+def test_who_does_it_now_stands_behind_who_does_not() -> None:
+    old, gone = (
+        "Goran drives the minibus",
+        "the minibus: he doesnt drive it any more, knee surgery.",
+    )
+    found = extract(old, ">ok", f"{gone} Wilhelmina does", scene=Scene(project="/x"))
+    assert [one.content for one in found if one.replaces] == [f"{gone} Wilhelmina does"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "we're open mon to fri 8 to 6 and saturdays 9 to 1.",
+            "since dr. Ngu went part time we close saturdays at noon",
+        ),
+        (
+            "food inspection at the canteen is on thursday 26 november, 10 am.",
+            "the inspector rang, she is coming a week earlier because of her holidays.",
+        ),
+    ],
+)
+def test_other_hours_and_a_week_earlier_cast_a_doubt(old: str, new: str) -> None:
+    found = extract(old, ">ok", "the form is too wide", ">done", new, scene=Scene(project="/x"))
+    assert [one.content for one in found if DOUBTS in one.detail] == [new]
+
+
+def test_what_is_so_on_a_day_of_every_week_says_enough() -> None:
+    assert "fridays im off" in contents("about me: i'm Tadeusz, i teach in Gdynia. fridays im off")

@@ -207,6 +207,7 @@ def test_the_user_too_says_what_alone_is_left_of_a_list() -> None:
         ("order 35 black folders", "folders can wait til january, we borrow theirs"),
         ("translate the onboarding", "onboarding: german is in, the italian is missing"),
         ("delete the account flow", "so what remains is the italian and the account flow"),
+        ("sort out the stock script", "stock script is wrong again, counts the mugs double"),
     ],
 )
 def test_what_waits_or_is_missing_is_not_done(task: str, said: str) -> None:

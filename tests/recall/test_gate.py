@@ -71,6 +71,7 @@ def found(memory: Memory, message: str) -> str:
         "haha ok ferry crew out, long day",
         "signing off, the ferry waits",
         "morning! coffee first",
+        "morning! raining on the ferry again lol, hope youre dry in there",
         "c'est quoi la capitale du ferry?",
         "comment on dit ferry en anglais ?",
         "how do you say ferry in german",
@@ -178,6 +179,7 @@ def test_tomorrow_comes_with_its_day() -> None:
         assert resolved(f"we ship on {named}", thursday) == f"we ship on {named}"
     assert "(9 November 2026) 10:30" in resolved("see you on Monday 10:30", thursday)
     assert resolved("in a minute", thursday) == "in a minute"
+    assert "last night (4 November 2026)" in resolved("last night i moved the ewes", thursday)
     for habit in ("on monday mornings", "on Monday, Wednesday and Friday evenings"):
         assert resolved(habit, thursday) == habit
     assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"
@@ -234,6 +236,8 @@ def test_what_is_done_is_no_answer_to_what_is_left(memory: Memory, projects: Pat
         ("nothing is restarted while it is gone", False),
         ("no schema changes until the end of the month", True),
         ("bis Monatsende nichts löschen", True),
+        ("until the end of october Marguerite does the releases", True),
+        ("bis Ende Januar kein Release", False),
         ("no schema changes until new year", False),
         ("no releases until christmas", False),
         ("i need the stamped papers by the 30th", True),

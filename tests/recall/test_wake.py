@@ -21,7 +21,7 @@ from wakebook.log.query import EVERYTHING, Query
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
 from wakebook.recall.stale import Utterance
-from wakebook.recall.start import LEARNED, Known, State, _Said
+from wakebook.recall.start import LEARNED, Known, State, _Said, start
 from wakebook.recall.turn import woken
 
 
@@ -223,7 +223,7 @@ def test_what_is_said_once_more_is_told_once() -> None:
     ]
     state = State(Known(resolve(entries), Registry(), now, Briefing()))
     said = _Said(state, "- we use pnpm here, not npm")
-    assert said.fresh(entries, lambda one: one.content) == [texts[1]]
+    assert said.fresh(entries, lambda one, _: one.content) == [texts[1]]
 
 
 def test_what_a_request_repeats_is_told_once(memory: Memory, projects: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_start_looks_no_further_than_it_tells() -> None:
     state = State(Known(resolve(entries), Registry(), now, Briefing()))
     seen: list[Entry] = []
     looked_at = (seen.append(one) or one for one in entries)  # type: ignore[func-returns-value]
-    assert len(_Said(state).fresh(looked_at, lambda one: one.content, 3)) == 3
+    assert len(_Said(state).fresh(looked_at, lambda one, _: one.content, 3)) == 3
     assert len(seen) == 3
 
 
@@ -314,7 +314,7 @@ def test_what_is_said_again_at_its_end_is_told_once() -> None:
         Entry(id=new_id(), timestamp=now, type="fact", content=text, session="s") for text in texts
     ]
     said = _Said(State(Known(resolve(entries), Registry(), now, Briefing())), "")
-    assert said.fresh(entries, lambda one: one.content) == [texts[0]]
+    assert said.fresh(entries, lambda one, _: one.content) == [texts[0]]
 
 
 def test_a_line_that_says_less_gives_way_to_one_that_says_more() -> None:
@@ -327,4 +327,14 @@ def test_a_line_that_says_less_gives_way_to_one_that_says_more() -> None:
         Entry(id=new_id(), timestamp=now, type="fact", content=text, session="s") for text in texts
     ]
     said = _Said(State(Known(resolve(entries), Registry(), now, Briefing())), "")
-    assert said.fresh(entries, lambda one: one.content) == [texts[1]]
+    assert said.fresh(entries, lambda one, _: one.content) == [texts[1]]
+
+
+def test_what_is_kept_in_mind_comes_with_its_day() -> None:
+    now = datetime(2026, 11, 14, tzinfo=UTC)
+    text = "the piano tuner comes in ten days, so no rehearsal then"
+    fact = Entry(
+        id=new_id(), timestamp=now, type="fact", content=text, session="s", kind="preference"
+    )
+    known = Known(resolve([fact]), Registry(), now, Briefing())
+    assert "in ten days (24 November 2026)" in start(known, [], "", 900)

@@ -3,6 +3,8 @@
 import re
 from datetime import date, timedelta
 
+from wakebook.learn.select.said import MONTH
+
 ABSENT = 30  # days that nobody is away longer who does not say how long
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _NUMBERS = {
@@ -12,8 +14,8 @@ _NUMBERS = {
 _AHEAD = {
     "the day after tomorrow": 2, "day after tomorrow": 2, "the day before yesterday": -2,
     "day before yesterday": -2, "today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1,
-    "heute": 0, "gestern": -1, "vorgestern": -2, "übermorgen": 2, "hoy": 0, "ayer": -1,
-    "pasado mañana": 2, "aujourd'hui": 0, "après-demain": 2, "demain": 1,
+    "last night": -1, "heute": 0, "gestern": -1, "vorgestern": -2, "übermorgen": 2, "hoy": 0,
+    "ayer": -1, "anoche": -1, "pasado mañana": 2, "aujourd'hui": 0, "après-demain": 2, "demain": 1,
 }  # fmt: skip
 _MONTHS = {  # in four languages, by their first letters
     begins: number
@@ -105,7 +107,8 @@ _TERM = re.compile(  # "no schema changes until new year"
     r"end of (?:the |this )?(?P<unit>week|month|year)|(?P<german>wochen|monats|jahres)ende"
     r"|(?:fin de|fin del?|fin du|fin de l['’]) ?(?P<other>semana|mes|año|semaine|mois|année)"
     r"|(?P<year>new year\w*|neujahr|año nuevo|nouvel an)"
-    r"|(?P<feast>christmas|xmas|weihnachten|navidad|noël))\b",
+    r"|(?P<feast>christmas|xmas|weihnachten|navidad|noël)"
+    rf"|(?:end of|ende|finales de|fin(?:al)? de|fin) (?P<month>{MONTH}))(?!\w)",
     re.IGNORECASE,
 )
 _PUT_IN = re.compile(r" \(\d{1,2} [A-Z][a-z]+ \d{4}\)")
@@ -155,12 +158,19 @@ def _end(term: re.Match[str], said: date) -> date:
     if term["feast"]:
         feast = date(said.year, 12, 26)
         return feast if feast >= said else feast.replace(year=said.year + 1)
-    unit = (term["unit"] or term["german"] or term["other"] or "year").lower()
+    unit = (term["unit"] or term["german"] or term["other"] or term["month"] or "year").lower()
     if unit.startswith(("week", "woche", "sem")):
         return said + timedelta(6 - said.weekday())
-    if unit.startswith(("mon", "mes", "moi")):
+    if term["month"]:
+        month = _month(unit)
+        said = date(said.year + (month < said.month), month, 1)
+    if term["month"] or unit.startswith(("mon", "mes", "moi")):
         return (said.replace(day=1) + timedelta(31)).replace(day=1) - timedelta(1)
     return date(said.year, 12, 31)
+
+
+def _month(name: str) -> int:
+    return _MONTHS[next(it for it in _BEGINS.split("|") if name.lower().startswith(it))]
 
 
 def _next(number: int, said: date) -> date:
@@ -173,10 +183,9 @@ def _last(match: re.Match[str], said: date) -> date | None:
     """The day that was meant, the next of its name."""
     if match["weekday"]:
         return said + timedelta((_WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7)
-    month = (match["month"] or match["first"]).lower()
     try:
-        year = int(match["year"] or said.year)
-        last = date(year, _MONTHS[month], int(match["day"] or match["behind"]))
+        year, day = int(match["year"] or said.year), int(match["day"] or match["behind"])
+        last = date(year, _month(match["month"] or match["first"]), day)
         return last if last >= said or match["year"] else last.replace(year=year + 1)
     except ValueError:  # 30 February
         return None

@@ -371,14 +371,9 @@ def start(
         Section(ABOUT, [] if loaded else [state.dated(one) for one in told]),
         Section(NOTES, [], notes),
         *(Section("", [], text) for text in stand or [NOTHING]),
-        Section("## To Keep in Mind", said.fresh(state.kept(), _with_subject)),
-        Section(
-            "## Open", said.fresh(state.open("task", "question"), lambda one: _to_do(one, state))
-        ),
-        Section(
-            "## Decided",
-            said.fresh(state.decisions(), lambda one: _decided(one, state)),
-        ),
+        Section("## To Keep in Mind", said.fresh(state.kept(), _to_do)),
+        Section("## Open", said.fresh(state.open("task", "question"), _to_do)),
+        Section("## Decided", said.fresh(state.decisions(), _decided)),
     ]
     room = budget - tokenizer.count(f"{FURTHER}\n\n")
     filled = {str(place): part for place, part in enumerate(parts) if part.whole}
@@ -387,7 +382,7 @@ def start(
     texts = [part.cut(given[place]) for place, part in filled.items()]
     left = room - sum(min(needs[place], given[place]) for place in filled)
     known_ = (one for one in state.facts() if one.id not in vain)
-    facts = Section("## Known", said.fresh(known_, lambda one: _known(one, state), MOST))
+    facts = Section("## Known", said.fresh(known_, _known, MOST))
     for more in (facts, Section("## Also Said Here", said.lately())):
         texts += [more.cut(left - SOME, tells=False)] if left > FEW else []
         left -= tokenizer.count(texts[-1]) + SOME
@@ -419,9 +414,8 @@ def _in_vain(entry: Entry, other: Entry) -> bool:
     return own(" ".join(rest)) >= OWN or entry.timestamp > other.timestamp
 
 
-def _with_subject(entry: Entry, text: str = "") -> str:
-    about_ = f" ({entry.subject})" if entry.subject else ""
-    return (text or _short(entry.content)) + about_
+def _with_subject(entry: Entry, text: str) -> str:
+    return f"{text} ({entry.subject})" if entry.subject else text
 
 
 def _known(entry: Entry, state: State) -> str:
@@ -470,7 +464,7 @@ class _Said:
         return self._has(text, words.terms(text))
 
     def fresh(
-        self, entries: Iterable[Entry], line: Callable[[Entry], str], most: int = EACH
+        self, entries: Iterable[Entry], line: Callable[[Entry, State], str], most: int = EACH
     ) -> list[str]:
         """The lines of the first entries that still hold and say something new."""
         found: list[tuple[frozenset[str], str]] = []
@@ -480,7 +474,7 @@ class _Said:
             if not self._has(entry.content, terms):
                 entry = entry.with_(content=once(entry.content, self._knows))
                 found = [it for it in found if len(it[0]) < 2 or not it[0] < terms]  # says less
-                found.append((terms, line(entry)))
+                found.append((terms, line(entry, self._state)))
                 self._told += [terms, words.terms(entry.content)]
             if len(found) == most:  # the others need not be looked at, which takes its time
                 break

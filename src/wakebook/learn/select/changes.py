@@ -183,8 +183,7 @@ def _linked(text: str, known: Known, seen: dict[str, float]) -> bool:
     place that both fill, the value that it takes back; or both are wishes."""
     new = read(text)
     named = seen["rare"] or {"slot", "named", "back", "bare here"} & seen.keys()
-    if "shape" in seen and "corrects" in new.change:  # "nah, make it 11.99"
-        named = named or not several(known.content)
+    named = named or ("shape" in seen and "corrects" in new.change and not several(known.content))
     anew = known.type == "decision" and lower(cues.ANEW).search(new.low)
     wishes = pair.stands(new) and pair.stands(read(known.content))
     return bool(new.terms & known.terms - usual() or named or anew or wishes)
@@ -405,14 +404,14 @@ def compared(
     may = [chance(known.changes, found | sure) for _, found in nearest]
     least = ASKS if place.project and not place.confirmed else known.changes_threshold
     if every or place.confirmed or max(may, default=0.0) >= least:
-        reply = place.around.reply  # which shows nothing if it names nothing of the two
+        reply = place.around.reply  # which shows nothing if it names nothing of the older one
         said = words.terms(reply) - usual()
         asked = [
             (one.content, found)
             for (one, found), can in zip(nearest, may, strict=True)
             if every
             or (place.confirmed and can >= ANSWERED and valued_otherwise(text, one.content))
-            or (can >= AT_ALL and (not reply or said & (new.terms | one.terms)))
+            or (can >= AT_ALL and (not reply or said & (one.terms - new.terms)))
         ]
         others = ((one.content, found) for one, found in nearest)
         if len(asked) == 1:  # by itself, one is judged too surely

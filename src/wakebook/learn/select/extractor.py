@@ -396,11 +396,11 @@ class _Reader:
 
     def _goes_on(self, sentence: Sentence, worth: float, corrects: bool) -> bool:
         """Whether it goes on about the sentence before, and was put with it."""
-        last = self._pending
+        last, low = self._pending, sentence.text.lower()
         if not last or not last.content.endswith(sentence.before):
             return False
-        anew = bool(last.replaces) and lower(cues.CHANGES).search(sentence.text.lower()) is not None
-        if not anew and (worth < 0 or corrects):
+        anew = lower(cues.CHANGES).search(low) or lower(cues.ELLIPTIC).match(low)
+        if (worth < 0 or corrects) and not (last.replaces and anew):
             return False
         whole = f"{last.content} {sentence.text}"
         self._pending = last._replace(content=whole) if fits(whole) else last

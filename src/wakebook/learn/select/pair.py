@@ -19,6 +19,7 @@ from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import (
     DIGIT,
     KINDS,
+    MONTH,
     OF_CHANGE,
     Said,
     all_of,
@@ -49,7 +50,7 @@ READ = 8192  # sentences whose reading is kept
 BRIEF = 3  # words of what was meant
 SPELT = 0.5  # this much alike, two words may be one that was misspelt
 _TOKEN = re.compile(r"[\w€$£](?:[\w.:'’/%-]*[\w%])?")
-_DIGITS = re.compile(r"\d+")
+_DIGITS, _MONTH = re.compile(r"\d+"), re.compile(MONTH)
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _WRITTEN = re.compile(r"[A-ZÀ-Þ]\w|\w[-\d]")  # a name, or a code
 _NAMED = re.compile(r"(?:[Tt]he|[Ee]l|[Ll][ae]) ([A-ZÀ-Þ][\w'’-]+) [a-zß-ÿ]")
@@ -90,15 +91,14 @@ def likely(text: str, older: str) -> float:
 
 def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]], reply: str = "") -> None:
     """Put what the judge says beside what else is seen of some sentences that it reads together.
-    Among strangers it is timid, and by itself the nearest is judged too surely: that one has the
-    mean of both."""
+    Among strangers it is timid, by itself too sure: the nearest has the mean of both."""
     judged = judge.likely([one for one, _ in older], text, reply)
     for (_, seen), may in zip(older, judged, strict=True):
         seen["judge"] = _logit(may)
         seen["judged best"] = float(may == max(judged))
     if len(older) > 1 and judged[0] > OUT_OF_THE_QUESTION:
         (nearest, seen), *_ = older
-        seen["judge"] = (seen["judge"] + _logit(judge.likely([nearest], text, reply)[0])) / 2
+        seen["judge"] = (seen["judge"] + _logit(judge.likely([nearest], text)[0])) / 2
 
 
 def _logit(may: float) -> float:
@@ -126,8 +126,7 @@ def evidence(
 
 
 def _may(new: Said, older: Older) -> bool:
-    """Whether it can change another at all: plans, repetitions, other things and what is said
-    elsewhere cannot."""
+    """Whether it can at all: plans, repetitions, other things, what is said elsewhere cannot."""
     old = read(older.content)
     cued = bool(new.cues & OF_CHANGE)
     slot = any(cue.startswith("slot") or cue == "favourite" for cue in new.cues & old.cues)
@@ -137,10 +136,10 @@ def _may(new: Said, older: Older) -> bool:
         return False
     if "former" in new.cues or _passing(new) or _apart(new, old):
         return False
-    if new.long_since and "corrects" not in new.cues:
-        return False
-    happened = new.cues >= {"past", "events"} and "corrects" not in new.cues
-    if happened and ("events" in old.cues or not new.about & old.frame - usual()):
+    corrects, days = "corrects" in new.cues, new.values["day"] & old.values["day"]
+    both = bool(new.about & old.frame - usual()) or not all(map(_MONTH.match, days))
+    happened = new.cues >= {"past", "events"} and ("events" in old.cues or not both)
+    if (happened or new.long_since) and not corrects:
         return False
     if stands(old) and not (cued or new.back or stands(new) or own(new.text) >= OWN):
         return False  # "I'll commit after coffee" lifts no rule

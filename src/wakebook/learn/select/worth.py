@@ -47,6 +47,7 @@ from wakebook.log.entry import EntryKind, Status, Type
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")
+_OFTEN = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b")  # "fridays im off"
 _MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 _VECTOR = "vector"
 _STARTS = 3  # words at the beginning that are features of their own
@@ -278,8 +279,8 @@ def says_enough(text: str, kind: Kind) -> bool:
         return True  # "Then it's Postgres."
     if lower(cues.OF_HERE).match(text.lower()):
         return True  # "bun in here"
-    rule = kind.wanted and kind.kind == "preference"  # "no superlatives, ever"
-    return (kind.wanted or len(text.split()) > 2) and len(terms(text)) > (not rule)
+    brief = (kind.wanted and kind.kind == "preference") or _OFTEN.search(text.lower())
+    return (kind.wanted or len(text.split()) > 2) and len(terms(text)) > (not brief)
 
 
 # --- what is not kept, and may be changed later ----------------------------------------------
@@ -333,15 +334,13 @@ def several(text: str, named: bool = False) -> bool:
 
 
 def gives_a_value(text: str) -> bool:
-    """Whether it says that something is otherwise now, and the sentence before may say what: "the
-    Delgados again. 8 May now"."""
+    """Whether it says that something, which the one before may name, is otherwise: "8 May now"."""
     said = read(text)
     cued = said.cues & OF_CHANGE - {"ends"}
     return bool(cued and any(said.values[kind] for kind in KINDS[:3]))
 
 
 def reports(text: str) -> bool:
-    """Whether it says of its value, or at all, that something is done: "I deployed the queue", not
-    "they called: it comes on 8 December"."""
+    """Whether it says of its value, or else at all, that something is done: "I paid the rent"."""
     parts = [it for it in clauses_of(text.lower()) if any(read(it).values.values())]
     return any(lower(cues.DONE).search(it) for it in parts or [text.lower()])
