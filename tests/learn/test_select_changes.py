@@ -1187,3 +1187,10 @@ def test_other_hours_and_a_week_earlier_cast_a_doubt(old: str, new: str) -> None
 
 def test_what_is_so_on_a_day_of_every_week_says_enough() -> None:
     assert "fridays im off" in contents("about me: i'm Tadeusz, i teach in Gdynia. fridays im off")
+
+
+def test_a_spanish_thing_ends_at_its_verb() -> None:
+    old = "el hotel Almena recoge a las 6:15, pregunta por Tomás."
+    new = "los de almena vienen ahora a las 5:40 porque abren antes"
+    found = extract(old, ">vale", "suma por semana", ">hecho", new, scene=Scene(project="/x"))
+    assert [one.content for one in found if one.replaces] == [new]
