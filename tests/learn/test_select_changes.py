@@ -22,7 +22,7 @@ from wakebook.learn.extract import Heard, Scene, after
 from wakebook.learn.select import changes
 from wakebook.learn.select.said import read
 from wakebook.learn.select.worth import stated, untold
-from wakebook.log.entry import DOUBTS, Entry
+from wakebook.log.entry import DOUBTS, PARTLY, Entry
 
 BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
 CAT = "My cat Olive is nine years old."
@@ -1194,3 +1194,30 @@ def test_a_spanish_thing_ends_at_its_verb() -> None:
     new = "los de almena vienen ahora a las 5:40 porque abren antes"
     found = extract(old, ">vale", "suma por semana", ">hecho", new, scene=Scene(project="/x"))
     assert [one.content for one in found if one.replaces] == [new]
+
+
+def test_what_is_replaced_in_part_may_change_once_more() -> None:
+    rules = (
+        "rules for the workshop: shoes off at the door, radio under 5, always sign the tool book"
+    )
+    shoes, book = "no more shoes rule, the floor is heated", "and you can stop with the tool book"
+    found = extract(rules, ">ok", shoes, ">ok", book, scene=Scene(project="/x"))
+    details = {one.content: one.detail for one in found}
+    assert details[shoes] == f"{PARTLY}{rules}"
+    assert details[book] == f"{DOUBTS}always sign the tool book"
+    kept = logged(found[1]).with_(project="/x")
+    later = extract(book, scene=Scene(current=[kept], project="/x"))
+    assert [one.detail for one in later] == [f"{DOUBTS}always sign the tool book"]
+
+
+def test_a_number_may_stand_at_its_unit() -> None:
+    old, new = "warn me if there is less than 11h between shifts", "make it 12 hours instead of 11"
+    found = extract(old, ">ok", new, scene=Scene(project="/x"))
+    assert [one.detail for one in found if one.replaces] == [f"Was: {old}"]
+
+
+def test_who_shut_casts_a_doubt_on_what_they_did() -> None:
+    old = "flyers: budget 300, printed by brindle, 9x7cm"
+    new = "the flyers are printed by stickleback, brindle shut"
+    found = extract(old, ">ok", "the header is too wide", ">done", new, scene=Scene(project="/x"))
+    assert [one.detail for one in found if one.detail] == [f"{DOUBTS}printed by brindle"]

@@ -243,3 +243,13 @@ def test_what_is_not_to_be_kept_is_not() -> None:
     assert contents(said, ">Written.", private) == ["second round with Tobi on the 19th at 10."]
     for other in ("ok thanks", "don't save it yet", "dont store that in localstorage", "i dont"):
         assert "7,900" in " ".join(contents(said, ">Written.", other))
+
+
+def test_of_a_list_the_thing_that_may_be_over_is_named() -> None:
+    task = "i need to: book the van, write the quote for Pomfret, get the gluten list"
+    said = "Pomfret took somebody else so that quote falls away"
+    found = extract(task, ">ok", said, scene=Scene(project="/x"))
+    assert [(one.type, one.status, one.detail) for one in found] == [
+        ("task", "open", ""),
+        ("fact", None, f"{DOUBTS}write the quote for Pomfret"),
+    ]

@@ -67,6 +67,7 @@ def found(memory: Memory, message: str) -> str:
         "tell me a joke about parcels",
         "wie viel sind 12 mal 48?",
         "danke, das passt so",
+        "muchas gracias, eso es todo!",
         "sorry wrong window",
         "haha ok ferry crew out, long day",
         "signing off, the ferry waits",

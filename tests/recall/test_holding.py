@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from wakebook.log.entry import Entry
-from wakebook.recall.holding import holding, parked, reported
+from wakebook.recall.holding import holding, in_part, parked, reported
 from wakebook.recall.stale import Stale, Utterance
 from wakebook.recall.turn import Handoff
+from wakebook.store.hits import Replaced
 
 HEAD = "## Last Session Handoff\nSession: s (2026-11-06T09:00:00Z)"
 NOW = datetime(2026, 11, 15, 9, tzinfo=UTC)
@@ -145,3 +146,15 @@ def test_what_was_asked_is_told_beside_what_is_not_done() -> None:
     asked = "Asked: the exif rotation is wrong again for pixel phones"
     assert asked in held(f"{asked}\nReport: Reopened; not fixed yet.", [])
     assert asked not in held(f"{asked}\nReport: Both are fixed.", [])
+
+
+def test_what_is_replaced_in_part_is_told_as_far_as_it_holds() -> None:
+    entry = Utterance("the bus leaves at 8:00 now", 100, TALK, 3)
+    text = f"{entry.text} (in part no longer: the bus holds 40, leaves at 7:15, costs 12 euro)"
+    told = f"{entry.text} (in part no longer: the bus holds 40, …, costs 12 euro)"
+    assert in_part(text, Stale([]), entry) == told
+    more = Replaced("costs 12 euro", "the bus costs 14 euro now", 200, False)
+    assert in_part(text, Stale([more]), entry).endswith(
+        "…, costs 12 euro (perhaps no longer: the bus costs 14 euro now))"
+    )
+    assert in_part(entry.text, Stale([more]), entry) == entry.text

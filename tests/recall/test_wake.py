@@ -338,3 +338,28 @@ def test_what_is_kept_in_mind_comes_with_its_day() -> None:
     )
     known = Known(resolve([fact]), Registry(), now, Briefing())
     assert "in ten days (24 November 2026)" in start(known, [], "", 900)
+
+
+def test_a_list_is_open_as_long_as_one_thing_of_it_comes_up() -> None:
+    now = datetime(2026, 11, 15, tzinfo=UTC)
+    words = "i need to: book the van, buy 12 chafing dishes, get the gluten list from the kitchen"
+    task = Entry(
+        id=new_id(),
+        timestamp=now - timedelta(days=40),
+        type="task",
+        content=words,
+        status="open",
+        session="s",
+    )
+    news = Entry(
+        id=new_id(),
+        timestamp=now - timedelta(days=4),
+        type="fact",
+        content="got 8 of the chafing dishes, the shop gets the others next week",
+        session="t",
+    )
+    told = [
+        start(Known(resolve(it), Registry(), now, Briefing()), [], "", 900)
+        for it in ([task, news], [task])
+    ]
+    assert ["gluten list" in one for one in told] == [True, False]

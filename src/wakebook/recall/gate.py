@@ -47,7 +47,7 @@ _SMALL_TALK = frozenset(
     abend alles danke dir euch feierabend gut guten hallo ja klar moin morgen na nein prima schön
     schönen super tag tschüss weiter
     bien bonjour coucou d'accord merci oui non salut soir
-    adiós bueno buenos buenas noches días gracias hola sí tardes vale""".split()
+    adiós bueno buenos buenas eso es gracias hola muchas noches días sí tardes todo vale""".split()
 )
 _ENDINGS = ("'s", "s", "es", "ed", "d", "ing")
 

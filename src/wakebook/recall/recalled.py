@@ -29,6 +29,7 @@ from wakebook.log.query import Query
 from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
+from wakebook.recall.holding import in_part
 from wakebook.recall.lately import (
     correction_of,
     in_earnest,
@@ -333,6 +334,7 @@ class _Choice:
                 return TOLD_BEFORE
             if not text or (changed and not changed.told(text)):
                 return GONE
+            text = in_part(text, self._stale, spoken(passage))
             if changed and changed.notes:
                 text = changed.told(text)
             elif changed and not passage.partly:

@@ -37,9 +37,9 @@ from wakebook.log.entry import DOUBTS, RETRACTED, Entry, doubts, news_first, pre
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
 from wakebook.recall import days
-from wakebook.recall.holding import holding, reported
+from wakebook.recall.holding import holding, in_part, reported
 from wakebook.recall.lately import lately
-from wakebook.recall.perhaps import lists
+from wakebook.recall.perhaps import items, lists
 from wakebook.recall.slot import Section, fair
 from wakebook.recall.stale import Stale, Utterance, once, unmarked
 from wakebook.recall.texts import in_confidence, says
@@ -57,7 +57,7 @@ DAY = timedelta(days=2)
 BOTH = 2  # words that a fact shares with one that may have changed it
 LEARNED = 2_000  # facts and decisions that are looked at for changes
 AGAIN = 2  # spaces of a clause that is known again
-MENTIONED = 0.6  # of its words in something newer
+MENTIONED, SOME_OF = 0.6, 0.5  # of its words in something newer; of one thing of a list
 ABOUT, NOTES = "## About You", "## Your Own Notes"
 FURTHER = """## Looking further
 - `wakebook search WORDS` finds what was said or learned, in any words (filters: --type, --since)
@@ -171,8 +171,13 @@ class State:
             return False
         if entry.timestamp >= self._alive or _message(entry) in self._touched:
             return True
-        terms, (said, said_in) = words.terms(entry.content), self._lately_said
-        least = ceil(max(2, MENTIONED * len(terms)))
+        parts = [words.terms(one) for one, _ in items(text)]
+        listed = len(parts) > 2 and any(self._mentioned(one, SOME_OF) for one in parts)
+        return listed or self._mentioned(words.terms(text), MENTIONED)
+
+    def _mentioned(self, terms: frozenset[str], share: float) -> bool:
+        said, said_in = self._lately_said
+        least = ceil(max(2, share * len(terms)))
         # what has so many of the words has one of the rarest
         rarest = sorted(terms, key=lambda term: len(said_in[term]))[: len(terms) - least + 1]
         candidates = {number for term in rarest for number in said_in[term]}
@@ -231,7 +236,7 @@ class State:
                 text = found.told(entry.content)
             if text == entry.content:
                 text = self._undone(spoken, entry.type == "task")
-            text = news_first(text, entry.detail)
+            text = in_part(news_first(text, entry.detail), self._since(entry), spoken)
             if text:
                 yield entry.with_(content=text) if text != entry.content else entry
 

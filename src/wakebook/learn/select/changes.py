@@ -139,7 +139,9 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     may, _, target = max(found) if found else (0.0, 0, None)
     meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0} | valued
     meant |= {one.id for its, _, one in found if its >= UNSAID}
-    sounds_so = {one.id for one, seen in near if seen["judge"] >= 0 or "slot" in seen} - place.here
+    signs = {"slot", "lost"}  # something is said to be out: "gumtack shut"
+    sounds_so = {it.id for it, seen in near if seen["judge"] >= 0 or signs & seen.keys()}
+    sounds_so -= place.here
     ranked = sorted(found, reverse=True)
     doubts = (enough.sounds if one.id in sounds_so else enough.doubts for _, _, one in ranked)
     likely = [one for (its, _, one), it in zip(ranked, doubts, strict=True) if its >= it]

@@ -27,6 +27,7 @@ from wakebook.learn.select.speech import (
     split,
     with_before,
 )
+from wakebook.learn.select.worth import lists
 from wakebook.log.entry import Entry, derived_id
 from wakebook.models.builtin import judge
 
@@ -161,7 +162,9 @@ def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) ->
 def _things(task: Known) -> list[frozenset[str]]:
     """The words of each of the things that a task names, if there are several: of "renew the pass
     and call the vet", a report that has no word of one of them closes nothing."""
-    clauses = clauses_of(task.content) if _AND.search(task.content) else []
+    listed = lists(task.content)  # "to do: renew the pass, call the vet, pay the rent"
+    clauses = clauses_of(task.content.partition(": ")[2]) if listed else []
+    clauses = clauses or (clauses_of(task.content) if _AND.search(task.content) else [])
     parts = [its for it in clauses if (its := words.terms(it) - _COMMON - usual())]
     return parts if len(parts) > 1 else []
 

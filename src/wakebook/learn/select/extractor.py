@@ -234,7 +234,7 @@ class _Reader:
         changed = self._changed(message, sentence, kind, worth)
         gone = changed.replaces if changed else ()
         open_ = (one for one in closed.perhaps if one.id not in gone) if closed else ()
-        perhaps = "\n".join(f"{DOUBTS}{one.content}" for one in open_)
+        perhaps = "\n".join(f"{DOUBTS}{unsettled(one.content, text)}" for one in open_)
         if changed:
             self._pending = changed._replace(detail=f"{changed.detail}\n{perhaps}".strip())
         elif perhaps and fits(text):
@@ -453,16 +453,16 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     old = change.target
     others = "\n".join(f"{DOUBTS}{unsettled(one.content, text)}" for one in change.doubted)
     whole = change.meant or f"{old.content} {text}"
-    if change.elliptic and fits(whole):
+    if change.elliptic and fits(whole) and not old.partly:
         detail = f"{WAS}{old.content}\n{others}".strip()
         return _Pending(kind, whole, detail, (old.id,), old.subject, old.heard)
     if not fits(text):
         return None
-    said = old.content if change.surely else unsettled(old.content, text)
-    how = WAS if change.wholly else PARTLY if change.surely else DOUBTS
+    surely = change.surely and not old.partly
+    said = old.content if surely else unsettled(old.content, text)
+    how = DOUBTS if not surely else WAS if change.wholly else PARTLY
     detail = f"{how}{said}\n{others}".strip()
-    gone = (old.id,) if change.surely else ()
-    return _Pending(kind, text, detail, gone, old.subject, old.heard)
+    return _Pending(kind, text, detail, (old.id,) if surely else (), old.subject, old.heard)
 
 
 # --- the handoff ------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ class Known(NamedTuple):
     heard: Heard | None = None  # it was not kept
     said_in: tuple[object, ...] = ()  # the message
     was: str = ""  # what it has replaced
+    partly: bool = False  # it was replaced in part; the rest may change, too
 
 
 class Ledger:
@@ -59,7 +60,12 @@ class Ledger:
         few = sorted(terms, key=self.rarity)[-1 - int(len(terms) * (1 - SAME)) :]
         few += sorted(words.terms(" ".join(bare_clauses(draft.content))), key=self.rarity)[-1:]
         for known in self.near(frozenset(few)):  # what is nearly the same has one of these
-            if known.heard or known.type != draft.type or known.status != draft.status:
+            if (
+                known.heard
+                or known.partly
+                or known.type != draft.type
+                or known.status != draft.status
+            ):
                 continue
             if known.id not in draft.replaces and _within(draft.content, terms, known):
                 here = not self.project or known.project in ("", self.project)
@@ -164,6 +170,12 @@ class Ledger:
             project = item.project
         about = (item.id, item.type, item.content, item.subject, item.status)
         message, was = _message(item), _was(item.detail)
+        if item.detail.startswith(PARTLY) and item.replaces:
+            rest: tuple[Type, str, str, None] = ("fact", was, item.subject, None)
+            terms_ = words.terms(was)
+            self._index(
+                Known(item.replaces[0], *rest, terms_, self.count, False, project, partly=True)
+            )
         known = Known(*about, terms, self.count, fixed, project, said_in=message, was=was)
         if item.type == "question":
             self._questions[known.id] = known

@@ -20,6 +20,7 @@ KINDS = ("number", "day", "name", "degree")
 _NAMES = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]+|\b[A-Z]{2,}\w*\b|\b\w+[A-Z]\w*\b")
 _CODES = re.compile(r"\b(?:[a-z]+-)+\w*\d\w*\b|\b[a-z]+\d+\b|\b[a-z]+\.js\b")  # "heron-2", "t3"
 _ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th)\b")
+_GLUED = re.compile(r"(\d)(?=(?:h|hrs?|min|k?g|[kcm]?m|m?l|[kmg]b|k?w|v|px|ms)\b)")  # "11h"
 _WORD = re.compile(r"[^\W_]+(?:[.,:'/-][^\W_]+)*")
 _CLAUSE = re.compile(
     r"[,;:()–—]|\.\s| - | (?:so|because|and|but|since|und|aber|weil|y|pero|porque|et|mais|car) "
@@ -277,10 +278,8 @@ class Said:
 
     @cached_property
     def back(self) -> tuple[tuple[frozenset[str], bool], ...]:
-        """The values that it takes back: "not the 4th", "no longer on Hetzner".
-
-        Beside each, whether it says enough alone; else something else must be shared, too.
-        """
+        """The values that it takes back: "not the 4th", "no longer on Hetzner"; with each, whether
+        it says enough alone; else something else must be shared, too."""
         if not self.change and not lower(cues.NOT).search(self.low):
             return ()
         return tuple(
@@ -368,7 +367,7 @@ def units() -> frozenset[str]:
 
 def _bare(low: str) -> str:
     """Days as plain numbers, and without how long ago something was."""
-    return lower(cues.AGO).sub(" ", _ORDINAL.sub(r"\1", low))
+    return lower(cues.AGO).sub(" ", _GLUED.sub(r"\1 ", _ORDINAL.sub(r"\1", low)))
 
 
 # --- beside many others ------------------------------------------------------------------------
