@@ -118,7 +118,7 @@ def size() -> list[Figure]:
     longest = max(lengths, key=lambda path: lengths[path])
     return [
         # the aims are those before new rooms: models, trust, syncing, a page, teams
-        Figure("lines", sum(lengths.values()), 43_000, limit=74_750),
+        Figure("lines", sum(lengths.values()), 43_000, limit=74_760),
         Figure("files", len(lengths), 200, limit=326),
         Figure("longest file", lengths[longest], 500, str(longest.relative_to(SRC))),
     ]

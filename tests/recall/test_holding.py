@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from wakebook.log.entry import Entry
-from wakebook.recall.holding import holding, in_part, parked, reported
+from wakebook.recall.holding import holding, parked, reported
+from wakebook.recall.lines import in_part
 from wakebook.recall.stale import Stale, Utterance
 from wakebook.recall.turn import Handoff
 from wakebook.store.hits import Replaced

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.said import CLAUSES, different, heard, usual
+from wakebook.learn.select.said import usual
 from wakebook.learn.select.speech import pieces, requests
-from wakebook.log.entry import PARTLY
 from wakebook.recall.lines import REPORT
 from wakebook.recall.perhaps import items, lists
 from wakebook.recall.stale import Note, Stale, Utterance, repeats, sentences
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 HEADING = 2  # lines of a handoff before its words
 ASKED, LAST, LEFT = "Asked: ", "User last: ", "Left: "
 LEAST = 4  # words of a report
-_IN_PART = re.compile(rf" \((?i:{PARTLY})(.+)\)$")
 PARKED = 60  # days after which nobody goes on with what was put aside ...
 WAITING = 14  # ... and with what a session left before a small one
 OF_REPORT = 3  # words of a report that a session shares that goes on with it
@@ -85,27 +83,6 @@ def holding(
     if report and not _says_little(report.removeprefix(REPORT), "\n".join(lines)):
         lines = [line for line in lines if not line.startswith(ASKED)]
     return "\n".join(lines)
-
-
-def in_part(text: str, stale: Stale, said: Utterance) -> str:
-    """What an entry tells, with what it has replaced in part as far as that still holds: without
-    the clause that has another value of the same thing."""
-
-    def held(rest: re.Match[str]) -> str:
-        old, new = rest[1], heard(text[: rest.start()])
-        near = [
-            (bool(one.shapes & new.shapes), len(shared), one.text)
-            for one in map(heard, CLAUSES.split(old))
-            if (shared := one.terms & new.terms - usual()) and different(one.values, new.values)
-        ]
-        first = max(near, default=(False, 0, ""))
-        if [one[:2] for one in near].count(first[:2]) == 1:
-            old = old.replace(first[2].strip(" ,;."), "…")
-        found = stale.correction(said._replace(text=old, at=said.at + 1))
-        old = found.told(old) if found else old
-        return f" ({PARTLY[0].lower()}{PARTLY[1:]}{old})" if words.terms(old) else ""
-
-    return _IN_PART.sub(held, text)
 
 
 def _says_little(report: str, lines: str) -> bool:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from typing import NamedTuple
 
+from wakebook.base import words
+from wakebook.learn.select.said import CLAUSES, different, heard, usual
+from wakebook.log.entry import PARTLY
 from wakebook.recall import days
 from wakebook.recall.slot import Item, label
-from wakebook.recall.stale import GONE
+from wakebook.recall.stale import GONE, Stale, Utterance
 from wakebook.store.hits import Passage
 
 TITLE = "# Found"
 REPORT = "Report: "  # before what an agent says of its work, in a handoff
+_IN_PART = re.compile(rf" \((?i:{PARTLY})(.+)\)$")
 HANDLE, LONG = 8, 12  # characters of a session's id, if that is longer than these
 
 
@@ -93,3 +98,24 @@ def dated(text: str, at: int, zone: tzinfo | None) -> str:
     """With the days that "tomorrow" and "next Friday" meant then."""
     said = datetime.fromtimestamp(at, UTC).astimezone(zone or UTC)
     return days.resolved(text, said.date()) if at else text
+
+
+def in_part(text: str, stale: Stale, said: Utterance) -> str:
+    """What an entry tells, with what it has replaced in part as far as that still holds: without
+    the clause that has another value of the same thing."""
+
+    def held(rest: re.Match[str]) -> str:
+        old, new = rest[1], heard(text[: rest.start()])
+        near = [
+            (bool(one.shapes & new.shapes), len(shared), one.text)
+            for one in map(heard, CLAUSES.split(old))
+            if (shared := one.terms & new.terms - usual()) and different(one.values, new.values)
+        ]
+        first = max(near, default=(False, 0, ""))
+        if [one[:2] for one in near].count(first[:2]) == 1:
+            old = old.replace(first[2].strip(" ,;."), "…")
+        found = stale.correction(said._replace(text=old, at=said.at + 1))
+        old = found.told(old) if found else old
+        return f" ({PARTLY[0].lower()}{PARTLY[1:]}{old})" if words.terms(old) else ""
+
+    return _IN_PART.sub(held, text)

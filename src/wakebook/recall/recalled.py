@@ -29,7 +29,6 @@ from wakebook.log.query import Query
 from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
-from wakebook.recall.holding import in_part
 from wakebook.recall.lately import (
     correction_of,
     in_earnest,
@@ -42,7 +41,17 @@ from wakebook.recall.lately import (
     typed,
     unsaid,
 )
-from wakebook.recall.lines import REPORT, TITLE, Told, dated, group_of, item_of, line_of, render
+from wakebook.recall.lines import (
+    REPORT,
+    TITLE,
+    Told,
+    dated,
+    group_of,
+    in_part,
+    item_of,
+    line_of,
+    render,
+)
 from wakebook.recall.perhaps import lists
 from wakebook.recall.ratings import IN, OUT, factor
 from wakebook.recall.slot import PUBLIC, Item, Packed, label

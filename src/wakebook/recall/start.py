@@ -37,8 +37,9 @@ from wakebook.log.entry import DOUBTS, RETRACTED, Entry, doubts, news_first, pre
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
 from wakebook.recall import days
-from wakebook.recall.holding import holding, in_part, reported
+from wakebook.recall.holding import holding, reported
 from wakebook.recall.lately import lately
+from wakebook.recall.lines import in_part
 from wakebook.recall.perhaps import items, lists
 from wakebook.recall.slot import Section, fair
 from wakebook.recall.stale import Stale, Utterance, once, unmarked
