@@ -30,6 +30,7 @@ sys.path.insert(1, str(Path(__file__).parents[1]))
 from bench import labelled
 
 MOST = 3000
+BARE = 25  # starts of Python, each of which is but a few ticks of the clock
 WORKS = 4  # messages of the agent at work, after its answer
 OURS = Path(sys.executable).with_name("wakebook")
 Said = tuple[str, str]  # role, text
@@ -104,11 +105,17 @@ def main() -> None:
         if args.only in (None, name):
             with tempfile.TemporaryDirectory() as folder:
                 path, count = written(Path(folder), said(args.data), cwd)
-                bare = seconds(sys.executable, "-c", "pass", home=Path(folder))
+                starts = [
+                    seconds(sys.executable, "-c", "pass", home=Path(folder)) for _ in range(BARE)
+                ]
+                bare = sum(starts) / BARE
                 begun, took = time.monotonic(), read(OURS, path)
                 wall = time.monotonic() - begun
                 print(f"{name:8} {count:,} messages: {took:.1f} s of processor time", end="")
-                print(f", {took / bare:,.0f} times `python -c pass`, {wall:.1f} s in all", end="")
+                print(
+                    f", {took / bare:,.0f} times `python -c pass`, {wall:.1f} s in all",
+                    end="",
+                )
                 than = took / read(args.than, path) if args.than else 0.0
                 print(f", {than:.1f} times {args.than}" if than else "", flush=True)
 
