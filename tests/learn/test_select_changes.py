@@ -1221,3 +1221,10 @@ def test_who_shut_casts_a_doubt_on_what_they_did() -> None:
     new = "the flyers are printed by stickleback, brindle shut"
     found = extract(old, ">ok", "the header is too wide", ">done", new, scene=Scene(project="/x"))
     assert [one.detail for one in found if one.detail] == [f"{DOUBTS}printed by brindle"]
+
+
+def test_what_is_done_takes_no_decision_back() -> None:
+    said = "I deployed the worker to the beta and let it send me three reminders, all arrived."
+    decided = "Let's use a queue for the reminder mails: a jobs table and a small worker."
+    found = extract(decided, ">ok", said, scene=Scene(project="/x"))
+    assert not any(one.detail for one in found)

@@ -341,6 +341,7 @@ def gives_a_value(text: str) -> bool:
 
 
 def reports(text: str) -> bool:
-    """Whether it says of its value, or else at all, that something is done: "I paid the rent"."""
-    parts = [it for it in clauses_of(text.lower()) if any(read(it).values.values())]
+    """Whether it says of its value, of the user, or else at all, that something is done."""
+    said = [read(it) for it in clauses_of(text.lower())]
+    parts = [it.low for it in said if it.person in ("i", "we") or any(it.values.values())]
     return any(lower(cues.DONE).search(it) for it in parts or [text.lower()])
