@@ -114,8 +114,8 @@ def in_part(text: str, stale: Stale, said: Utterance) -> str:
         first = max(near, default=(False, 0, ""))
         if [one[:2] for one in near].count(first[:2]) == 1:
             old = old.replace(first[2].strip(" ,;."), "…")
-        found = stale.correction(said._replace(text=old, at=said.at + 1))
-        old = found.told(old) if found else old
+        if found := stale.correction(said._replace(text=old, at=said.at + 1)):
+            old = found.told(old)
         return f" ({PARTLY[0].lower()}{PARTLY[1:]}{old})" if words.terms(old) else ""
 
     return _IN_PART.sub(held, text)

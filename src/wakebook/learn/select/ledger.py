@@ -171,11 +171,9 @@ class Ledger:
         about = (item.id, item.type, item.content, item.subject, item.status)
         message, was = _message(item), _was(item.detail)
         if item.detail.startswith(PARTLY) and item.replaces:
-            rest: tuple[Type, str, str, None] = ("fact", was, item.subject, None)
-            terms_ = words.terms(was)
-            self._index(
-                Known(item.replaces[0], *rest, terms_, self.count, False, project, partly=True)
-            )
+            rest: tuple[Type, str, str, None, frozenset[str], int, bool, str]
+            rest = ("fact", was, item.subject, None, words.terms(was), self.count, False, project)
+            self._index(Known(item.replaces[0], *rest, partly=True))
         known = Known(*about, terms, self.count, fixed, project, said_in=message, was=was)
         if item.type == "question":
             self._questions[known.id] = known

@@ -344,5 +344,5 @@ def reports(text: str) -> bool:
     """Whether it says of its value, of the user, or else at all, that something is done."""
     said = [read(it) for it in clauses_of(text.lower())]
     parts = [it for it in said if it.person in ("i", "we") or any(it.values.values())]
-    parts = parts if any(any(it.values.values()) for it in said) else [read(text)]
-    return any(lower(cues.DONE).search(it.low) for it in parts)
+    valued = any(any(it.values.values()) for it in said)
+    return any(lower(cues.DONE).search(it.low) for it in (parts if valued else [read(text)]))
